@@ -1,10 +1,10 @@
 #!/usr/bin/env bash
 # Runs every backend that is installed, as the ordinary user who calls this and as root, and writes
-# a record each: matrix.sh FOLDER NAME. Verdicts are no failures here; a run without one is.
+# a record each: matrix.sh DIRECTORY NAME. Verdicts are no failures here; a run without one is.
 set -euo pipefail
-folder=$1 name=$2
+directory=$1 name=$2
 boxproof=target/release/boxproof
-mkdir -p "$folder"
+mkdir -p "$directory"
 
 backends=()
 for backend in $("$boxproof" backend list | awk '$1 !~ /^(allow|deny)-all$/ {print $1}'); do
@@ -19,7 +19,7 @@ run() {
     case $code in 0 | 1 | 3 | 4) ;; *) return "$code" ;; esac
 }
 
-run "$boxproof" run "${backends[@]}" --allow-missing --report "$folder/$name-ordinary.ndjson" \
+run "$boxproof" run "${backends[@]}" --allow-missing --report "$directory/$name-ordinary.ndjson" \
     --format markdown > /dev/null
 run sudo env "PATH=$PATH" "$boxproof" run "${backends[@]}" --allow-missing --user root \
-    --report "$folder/$name-root.ndjson" --format markdown > /dev/null
+    --report "$directory/$name-root.ndjson" --format markdown > /dev/null

@@ -6,7 +6,7 @@
 //! | corpus | [`Suite`] |
 //! | policy, request, result | [`protocol`] |
 //! | capability | [`Capability`] |
-//! | requirement | [`RequirementId`], [`Registry`] |
+//! | requirement | [`RequirementId`], [`RequirementRegistry`] |
 
 mod capability;
 pub mod case;
@@ -21,8 +21,8 @@ pub mod vars;
 
 pub use capability::Capability;
 pub use case::{Case, CaseId};
-pub use lint::{Finding, lint};
+pub use lint::{LintFinding, lint};
 pub use load::LoadError;
-pub use requirement::{Polarity, Registry, Requirement, RequirementId};
+pub use requirement::{CasePolarity, Requirement, RequirementId, RequirementRegistry};
 pub use sets::FrozenSet;
 pub use suite::Suite;

@@ -6,8 +6,8 @@ mod trace;
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
 
-use crate::case::{Case, Decision};
-use crate::requirement::{Polarity, RequirementId};
+use crate::case::{Case, ExpectedDecision};
+use crate::requirement::{CasePolarity, RequirementId};
 use crate::suite::Suite;
 
 /// The longest a purpose may be, in characters.
@@ -15,7 +15,7 @@ const PURPOSE_MAX: usize = 120;
 
 /// A flaw in a case, and its place.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
-pub struct Finding {
+pub struct LintFinding {
     /// The file.
     pub file: PathBuf,
     /// The name of the lint rule, such as `purpose-sentence`.
@@ -24,14 +24,14 @@ pub struct Finding {
     pub message: String,
 }
 
-impl std::fmt::Display for Finding {
+impl std::fmt::Display for LintFinding {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         write!(f, "{}: {}: {}", self.file.display(), self.rule, self.message)
     }
 }
 
 /// Everything the rules find in `suite`, sorted.
-pub fn lint(suite: &Suite) -> Vec<Finding> {
+pub fn lint(suite: &Suite) -> Vec<LintFinding> {
     let mut found = Vec::new();
     for case in &suite.cases {
         found.extend(purpose(case));
@@ -43,18 +43,18 @@ pub fn lint(suite: &Suite) -> Vec<Finding> {
     if suite.is_embedded() {
         found.extend(coverage(suite));
     }
-    found.extend(suite.files.iter().flat_map(|(path, text)| words(path, text)));
+    found.extend(suite.files.iter().flat_map(|(path, text)| boolean_words(path, text)));
     found.sort();
     found.dedup();
     found
 }
 
-fn finding(file: &Path, rule: &'static str, message: impl Into<String>) -> Finding {
-    Finding { file: file.to_owned(), rule, message: message.into() }
+fn finding(file: &Path, rule: &'static str, message: impl Into<String>) -> LintFinding {
+    LintFinding { file: file.to_owned(), rule, message: message.into() }
 }
 
 /// A purpose is one short sentence that states a fact.
-fn purpose(case: &Case) -> Vec<Finding> {
+fn purpose(case: &Case) -> Vec<LintFinding> {
     let text = &case.purpose;
     let at = |message: String| finding(&case.file, "purpose-sentence", message);
     let mut found = Vec::new();
@@ -73,8 +73,8 @@ fn purpose(case: &Case) -> Vec<Finding> {
 
 /// Checks the reasons of a denial: ENOENT and friends mean that nothing was there to be refused. If
 /// hiding the object is the point, the case says `contained`, and its oracles decide.
-fn reasons(case: &Case) -> Vec<Finding> {
-    let Decision::Denied(denial) = &case.expect.decision else {
+fn reasons(case: &Case) -> Vec<LintFinding> {
+    let ExpectedDecision::Denied(denial) = &case.expect.decision else {
         return Vec::new();
     };
     let vague = ["ENOENT", "ENOTDIR", "ETIMEDOUT", "ENOSYS", "EINVAL"];
@@ -87,7 +87,7 @@ fn reasons(case: &Case) -> Vec<Finding> {
         .collect()
 }
 
-fn unique_purposes(suite: &Suite) -> Vec<Finding> {
+fn unique_purposes(suite: &Suite) -> Vec<LintFinding> {
     let mut seen: BTreeMap<&str, &Case> = BTreeMap::new();
     let mut found = Vec::new();
     for case in &suite.cases {
@@ -104,18 +104,18 @@ fn unique_purposes(suite: &Suite) -> Vec<Finding> {
 
 /// Checks that the suite has the kinds of case that each requirement asks for. A corpus with
 /// requirements of its own need not cover every requirement that it cites.
-fn coverage(suite: &Suite) -> Vec<Finding> {
+fn coverage(suite: &Suite) -> Vec<LintFinding> {
     let (mut positive, mut negative) = (BTreeSet::new(), BTreeSet::new());
     for case in &suite.cases {
         let side = if case.expect.decision.is_negative() { &mut negative } else { &mut positive };
         side.extend(case.requirements.iter());
     }
-    let lacks = |id: &RequirementId, polarity: Polarity| {
+    let lacks = |id: &RequirementId, polarity: CasePolarity| {
         let mut lacks = Vec::new();
-        if polarity != Polarity::Negative && !positive.contains(id) {
+        if polarity != CasePolarity::Negative && !positive.contains(id) {
             lacks.push("a case where it is allowed");
         }
-        if polarity != Polarity::Positive && !negative.contains(id) {
+        if polarity != CasePolarity::Positive && !negative.contains(id) {
             lacks.push("a case where it is not");
         }
         lacks
@@ -132,7 +132,7 @@ fn coverage(suite: &Suite) -> Vec<Finding> {
 }
 
 /// Words that YAML 1.1 readers turn into truth values are never values.
-fn words(path: &Path, text: &str) -> Vec<Finding> {
+fn boolean_words(path: &Path, text: &str) -> Vec<LintFinding> {
     let boolean = ["on", "off", "yes", "no"];
     let value = |line: &str| {
         let line = line.split(" #").next().unwrap_or_default().trim();

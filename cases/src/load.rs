@@ -128,12 +128,13 @@ pub(crate) fn reread<T: DeserializeOwned>(value: &serde_json::Value) -> Result<T
 }
 
 /// A reader of YAML that tracks its position.
-type Tracked<'a, 'b> = serde_path_to_error::Deserializer<'a, 'b, serde_yaml::Deserializer<'a>>;
+type TrackingReader<'a, 'b> =
+    serde_path_to_error::Deserializer<'a, 'b, serde_yaml::Deserializer<'a>>;
 
 /// Reads `text` by `how`; an error with the field it was met in.
 fn read<'a, T>(
     text: &'a str,
-    how: impl FnOnce(Tracked<'a, '_>) -> Result<T, serde_yaml::Error>,
+    how: impl FnOnce(TrackingReader<'a, '_>) -> Result<T, serde_yaml::Error>,
 ) -> Result<T, (serde_yaml::Error, String)> {
     let mut track = serde_path_to_error::Track::new();
     let yaml = serde_yaml::Deserializer::from_str(text);

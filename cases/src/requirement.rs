@@ -58,13 +58,13 @@ pub struct Requirement {
     pub source: String,
     /// The kinds of case that the requirement asks for.
     #[serde(default)]
-    pub polarity: Polarity,
+    pub polarity: CasePolarity,
 }
 
 /// The kinds of case that a requirement asks for.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
-pub enum Polarity {
+pub enum CasePolarity {
     /// A case in which the act is allowed, and one in which it is not.
     #[default]
     Both,
@@ -76,9 +76,9 @@ pub enum Polarity {
 
 /// All requirements a suite knows, by id.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
-pub struct Registry(BTreeMap<RequirementId, Requirement>);
+pub struct RequirementRegistry(BTreeMap<RequirementId, Requirement>);
 
-impl Registry {
+impl RequirementRegistry {
     /// Adds the requirements of one file.
     ///
     /// # Errors

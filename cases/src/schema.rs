@@ -1,7 +1,7 @@
 //! JSON Schemas, generated from the types; the checked-in copies live in `schema/`.
 
 #[cfg(test)]
-mod words;
+mod vocabulary;
 
 use crate::case::CaseFile;
 use crate::protocol::{

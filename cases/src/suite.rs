@@ -8,15 +8,15 @@ use std::path::{Path, PathBuf};
 use include_dir::{Dir, include_dir};
 use sha2::{Digest, Sha256};
 
-use crate::case::{Case, CaseFile, CaseId, Control, Oracle, Step, Twin};
+use crate::case::{Case, CaseFile, CaseId, CaseStep, Control, Oracle, Twin};
 use crate::load::{FILE_LIMIT, LoadError, parse};
-use crate::requirement::Registry;
+use crate::requirement::RequirementRegistry;
 use crate::vars;
 
 mod channel;
 mod fixture;
 mod nested;
-mod question;
+mod query;
 mod requirement;
 mod supervised;
 
@@ -32,7 +32,7 @@ pub struct Suite {
     /// Every case, sorted by id.
     pub cases: Vec<Case>,
     /// The requirements they cite.
-    pub requirements: Registry,
+    pub requirements: RequirementRegistry,
     /// The source of the suite: `embedded`, or a directory.
     pub source: String,
     /// SHA-256 over paths and texts of all files, in hex.
@@ -42,7 +42,7 @@ pub struct Suite {
 }
 
 /// Files, path → text.
-type Texts = BTreeMap<PathBuf, String>;
+type CorpusTexts = BTreeMap<PathBuf, String>;
 
 /// The source of what is built into the program.
 const EMBEDDED: &str = "embedded";
@@ -67,7 +67,7 @@ impl Suite {
     /// # Errors
     /// Everything that is wrong with it, unreadable files included.
     pub fn load(dir: &Path) -> Result<Self, Vec<LoadError>> {
-        let (own, cases): (Texts, Texts) =
+        let (own, cases): (CorpusTexts, CorpusTexts) =
             read_below(dir)?.into_iter().partition(|(path, _)| path.starts_with(REQUIREMENTS_DIR));
         let own = own.into_iter().map(|(path, text)| (dir.join(path), text)).collect();
         Self::assemble(&dir.display().to_string(), cases, [&texts(&REQUIREMENTS), &own])
@@ -82,14 +82,14 @@ impl Suite {
         files: BTreeMap<PathBuf, String>,
         requirements: &BTreeMap<PathBuf, String>,
     ) -> Result<Self, Vec<LoadError>> {
-        Self::assemble(source, files, [requirements, &Texts::new()])
+        Self::assemble(source, files, [requirements, &CorpusTexts::new()])
     }
 
     /// Builds a suite from these files and from two sets of requirement files.
     fn assemble(
         source: &str,
-        files: Texts,
-        requirements: [&Texts; 2],
+        files: CorpusTexts,
+        requirements: [&CorpusTexts; 2],
     ) -> Result<Self, Vec<LoadError>> {
         let mut errors = Vec::new();
         let files_in_order = requirements.into_iter().flatten();
@@ -185,7 +185,11 @@ fn digest(files: &BTreeMap<PathBuf, String>) -> String {
 }
 
 /// The cases of one file: one, or one a row.
-fn cases_of(path: &Path, text: &str, registry: &Registry) -> Result<Vec<Case>, Vec<LoadError>> {
+fn cases_of(
+    path: &Path,
+    text: &str,
+    registry: &RequirementRegistry,
+) -> Result<Vec<Case>, Vec<LoadError>> {
     let at = |field: &str, message: String| LoadError::at(path, text, field, message);
     let file: CaseFile = parse(path, text).map_err(|error| vec![error])?;
     let unrolled = file.unrolled().map_err(|(row, message)| {
@@ -204,12 +208,12 @@ fn cases_of(path: &Path, text: &str, registry: &Registry) -> Result<Vec<Case>, V
 }
 
 /// A field and what is wrong with it.
-type Fault = (&'static str, String);
+type FieldFault = (&'static str, String);
 
-fn compile(path: &Path, row: Option<&str>, file: CaseFile) -> Result<Case, Fault> {
+fn compile(path: &Path, row: Option<&str>, file: CaseFile) -> Result<Case, FieldFault> {
     let id = id_of(path, row)?;
     let steps = steps_of(&file)?;
-    let control = question::control(&steps, file.control)?;
+    let control = query::control(&steps, file.control)?;
     let control = channel::control(&steps, control)?;
     Ok(Case {
         id,
@@ -242,7 +246,7 @@ fn compile(path: &Path, row: Option<&str>, file: CaseFile) -> Result<Case, Fault
     })
 }
 
-fn id_of(path: &Path, row: Option<&str>) -> Result<CaseId, Fault> {
+fn id_of(path: &Path, row: Option<&str>) -> Result<CaseId, FieldFault> {
     let stem = path.with_extension("").to_string_lossy().into_owned();
     let words = stem.split('/').chain(row);
     for word in words {
@@ -254,16 +258,16 @@ fn id_of(path: &Path, row: Option<&str>) -> Result<CaseId, Fault> {
     Ok(CaseId::new(row.map_or(stem.clone(), |row| format!("{stem}/{row}"))))
 }
 
-fn steps_of(file: &CaseFile) -> Result<Vec<Step>, Fault> {
+fn steps_of(file: &CaseFile) -> Result<Vec<CaseStep>, FieldFault> {
     let base = &file.policy;
     match (&file.act, file.steps.as_slice()) {
         (Some(act), []) => {
-            Ok(vec![Step { act: act.clone(), policy: base.clone(), may_fail: false }])
+            Ok(vec![CaseStep { act: act.clone(), policy: base.clone(), may_fail: false }])
         }
         (None, [_, ..]) => Ok(file
             .steps
             .iter()
-            .map(|step| Step {
+            .map(|step| CaseStep {
                 act: step.act.clone(),
                 policy: step.policy.as_ref().map_or_else(|| base.clone(), |p| base.overlaid(p)),
                 may_fail: step.may_fail,
@@ -273,13 +277,13 @@ fn steps_of(file: &CaseFile) -> Result<Vec<Step>, Fault> {
     }
 }
 
-fn check(case: Case, registry: &Registry) -> Result<Case, Fault> {
+fn check(case: Case, registry: &RequirementRegistry) -> Result<Case, FieldFault> {
     requirement::check(&case, registry)?;
     check_subjects(&case)?;
     check_variables(&case)?;
     check_oracles(&case)?;
     fixture::check(&case)?;
-    question::check(&case)?;
+    query::check(&case)?;
     channel::check(&case)?;
     check_arms(&case)?;
     supervised::check(&case)?;
@@ -295,7 +299,7 @@ const PARALLEL_LIMIT: u32 = 100;
 /// The longest time of an arm.
 const TIMEOUT_LIMIT_MS: u64 = 3_600_000;
 
-fn check_counts(case: &Case) -> Result<(), Fault> {
+fn check_counts(case: &Case) -> Result<(), FieldFault> {
     if case.repeat == 0 || case.parallel == 0 {
         return Err(("repeat", "repeat and parallel count from 1".to_owned()));
     }
@@ -315,7 +319,7 @@ fn check_counts(case: &Case) -> Result<(), Fault> {
 }
 
 /// A failure speaks only against claims without which the case is not asked.
-fn check_subjects(case: &Case) -> Result<(), Fault> {
+fn check_subjects(case: &Case) -> Result<(), FieldFault> {
     let mut seen = BTreeSet::new();
     for subject in case.about.iter().flatten() {
         if !case.needs.contains(subject) {
@@ -328,7 +332,7 @@ fn check_subjects(case: &Case) -> Result<(), Fault> {
     Ok(())
 }
 
-fn check_variables(case: &Case) -> Result<(), Fault> {
+fn check_variables(case: &Case) -> Result<(), FieldFault> {
     match case.strings().into_iter().find_map(vars::unknown_in) {
         Some(unknown) => Err(("act", unknown.to_string())),
         None => Ok(()),
@@ -350,7 +354,7 @@ const LISTENERS: [&str; 11] = [
     "$ABSTRACT_DGRAM",
 ];
 
-fn check_oracles(case: &Case) -> Result<(), Fault> {
+fn check_oracles(case: &Case) -> Result<(), FieldFault> {
     for oracle in &case.expect.oracle {
         let wanted: &[&str] = match oracle {
             Oracle::Unreached(_) | Oracle::Reached(_) => &LISTENERS,
@@ -373,7 +377,7 @@ fn needs_twin(case: &Case) -> bool {
     acts && case.expect.decision.is_negative()
 }
 
-fn check_arms(case: &Case) -> Result<(), Fault> {
+fn check_arms(case: &Case) -> Result<(), FieldFault> {
     if let Control::None(reason) = &case.control
         && reason.trim().is_empty()
     {
@@ -388,7 +392,7 @@ fn check_arms(case: &Case) -> Result<(), Fault> {
             format!(
                 "{} has no twin: name the policy keys under which the act succeeds, or \
                  `twin: {{none: reason}}`",
-                case.expect.decision.word()
+                case.expect.decision.keyword()
             ),
         )),
         Some(_) if case.expect.decision.may_work() => {

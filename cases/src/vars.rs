@@ -7,7 +7,7 @@ pub const VARIABLES: &[(&str, &str)] = &[
     ("WS", "the workspace, and the command's working directory"),
     ("OUT", "a sibling of the workspace, outside every grant, same file system"),
     ("HOME", "a canary home"),
-    ("TMPDIR", "the host's temp folder for this case"),
+    ("TMPDIR", "the host's temp directory for this case"),
     ("TCP4", "a listener of the harness on 127.0.0.1, as address:port"),
     ("TCP6", "a listener of the harness on [::1], as [address]:port"),
     ("HTTP", "a web server of the harness on 127.0.0.1, as address:port"),
@@ -39,9 +39,9 @@ fn known() -> String {
 
 /// Values for variables.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
-pub struct Vars(BTreeMap<String, String>);
+pub struct VariableValues(BTreeMap<String, String>);
 
-impl Vars {
+impl VariableValues {
     /// These names and values.
     pub fn new<'a>(values: impl IntoIterator<Item = (&'a str, &'a str)>) -> Self {
         Self(values.into_iter().map(|(n, v)| (n.to_owned(), v.to_owned())).collect())
@@ -135,8 +135,8 @@ mod tests {
     use super::*;
     use rstest::rstest;
 
-    fn vars() -> Vars {
-        Vars::new([("WS", "/w"), ("OUT", "/o"), ("HOME", "/h")])
+    fn vars() -> VariableValues {
+        VariableValues::new([("WS", "/w"), ("OUT", "/o"), ("HOME", "/h")])
     }
 
     #[rstest]
@@ -163,7 +163,7 @@ mod tests {
     #[test]
     fn nothing_in_a_value_is_done_by_the_shell() {
         let value = "/a/$(echo b)`echo c`\"\\$HOME";
-        let line = Vars::new([("WS", value)]).expand_shell("printf %s \"$WS\"");
+        let line = VariableValues::new([("WS", value)]).expand_shell("printf %s \"$WS\"");
         let shell = std::process::Command::new("/bin/sh").args(["-c", &line]).output().unwrap();
         assert_eq!(String::from_utf8(shell.stdout).unwrap(), value);
     }

@@ -4,9 +4,9 @@ use std::path::Path;
 
 #[test]
 fn the_checked_in_schemas_are_fresh() {
-    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("schema");
+    let directory = Path::new(env!("CARGO_MANIFEST_DIR")).join("schema");
     for (name, schema) in boxproof_cases::schema::all() {
-        let path = folder.join(name);
+        let path = directory.join(name);
         if std::env::var_os("UPDATE_SCHEMAS").is_some() {
             std::fs::write(&path, &schema).unwrap();
         }

@@ -6,21 +6,26 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use boxproof_cases::{Case, FrozenSet, RequirementId};
 use boxproof_reports::{
-    BackendInfo, BlindLook, BlindShown, CaseRow, CorpusInfo, EarlierTry, Header, Known, Level,
-    Outcome, Promise, Selection, SetInfo, TwinState, User, UserKind, Verdict,
+    BackendInfo, BlindLook, BlindShown, CaseRow, CorpusInfo, EarlierTry, Header, KnownFailure,
+    Level, Outcome, RequirementText, RunUser, Selection, SetInfo, TwinState, UserKind, Verdict,
 };
 
 use crate::backend::Backend;
-use crate::execution::Execution;
-use crate::host::Host;
+use crate::execution::CaseExecution;
+use crate::host::HostFacts;
 use crate::judge::Judgement;
-use crate::known::{Concluded, Known as Listed, Setting, Staleness};
-use crate::plan::{Plan, Planned};
-use crate::session::{BlindLooks, Request, Tries};
+use crate::known::{CaseOutcome, KnownFailures as Listed, RunSetting, StaleReason};
+use crate::plan::{PlannedAction, RunPlan};
+use crate::session::{BlindLooks, RunTries, SessionRequest};
 use arms::{arm_rows, bounded};
 
 /// Returns the provenance of the run that `request` asked for.
-pub fn header(request: &Request, plan: &Plan, host: &Host, started: String) -> Header {
+pub fn header(
+    request: &SessionRequest,
+    plan: &RunPlan,
+    host: &HostFacts,
+    started: String,
+) -> Header {
     // Of the whole selection, also where a part of it is run.
     let selected = request.suite.cases.iter().filter(|case| request.selection.selects(case));
     let ids = selected.map(|case| case.id.as_str());
@@ -30,7 +35,7 @@ pub fn header(request: &Request, plan: &Plan, host: &Host, started: String) -> H
         slow: request.selection.includes_slow(),
         strict: request.strict,
         shard: request.selection.shard(),
-        ..Selection::of(ids)
+        ..Selection::whole_selection(ids)
     };
     let kind = if host.uid == 0 { UserKind::Root } else { UserKind::Ordinary };
     Header {
@@ -43,7 +48,7 @@ pub fn header(request: &Request, plan: &Plan, host: &Host, started: String) -> H
         },
         started,
         host: host.report.clone(),
-        user: User { kind, uid: host.uid },
+        user: RunUser { kind, uid: host.uid },
         backends: request.backends.iter().map(backend_info).collect(),
         selection,
         requirements: promises(request, plan),
@@ -65,12 +70,15 @@ pub fn header(request: &Request, plan: &Plan, host: &Host, started: String) -> H
 }
 
 /// The requirements that planned cases cite.
-fn promises(request: &Request, plan: &Plan) -> BTreeMap<String, Promise> {
+fn promises(request: &SessionRequest, plan: &RunPlan) -> BTreeMap<String, RequirementText> {
     let cases = plan.cases.iter().map(|planned| &request.suite.cases[planned.case]);
     let cited: BTreeSet<_> = cases.flat_map(|case| &case.requirements).collect();
     let promise = |id: &&RequirementId| {
         let found = request.suite.requirements.get(id)?;
-        Some((id.to_string(), Promise { text: found.text.clone(), source: found.source.clone() }))
+        Some((
+            id.to_string(),
+            RequirementText { text: found.text.clone(), source: found.source.clone() },
+        ))
     };
     cited.iter().filter_map(promise).collect()
 }
@@ -86,7 +94,7 @@ fn backend_info(backend: &Backend) -> BackendInfo {
         claims: backend
             .claims
             .iter()
-            .map(|(capability, level)| (capability.to_string(), level.word().to_owned()))
+            .map(|(capability, level)| (capability.to_string(), level.keyword().to_owned()))
             .collect(),
         missing: backend
             .missing
@@ -97,28 +105,30 @@ fn backend_info(backend: &Backend) -> BackendInfo {
 
 /// Returns one row for each planned pair whose backend is installed, in the plan's order.
 pub(crate) fn rows(
-    request: &Request,
-    plan: &Plan,
-    (tries, looks): (&Tries, &BlindLooks),
-    setting: &impl Fn(&Backend) -> Setting,
+    request: &SessionRequest,
+    plan: &RunPlan,
+    (tries, looks): (&RunTries, &BlindLooks),
+    setting: &impl Fn(&Backend) -> RunSetting,
 ) -> Vec<CaseRow> {
     let row = |planned: &crate::plan::PlannedCase| {
         let case = &request.suite.cases[planned.case];
         let backend = &request.backends[planned.backend];
         let pair = (planned.case, planned.backend);
         match (&planned.what, tries.last.get(&pair)) {
-            (Planned::Skip { verdict, reason }, _) => skipped(case, backend, *verdict, reason),
-            (Planned::Run, Some((execution, judgement))) => {
+            (PlannedAction::Skip { verdict, reason }, _) => {
+                skipped(case, backend, *verdict, reason)
+            }
+            (PlannedAction::Run, Some((execution, judgement))) => {
                 let row = concluded(request, case, backend, execution, judgement);
                 let row = with_look(row, looks.get(&pair));
                 let earlier = tries.earlier.get(&pair).map(earlier_try).into_iter().collect();
                 with_outcome(
                     CaseRow { earlier, ..row },
-                    backend.known.of(&request.suite),
+                    backend.known.for_suite(&request.suite),
                     &setting(backend),
                 )
             }
-            (Planned::Run, None) => {
+            (PlannedAction::Run, None) => {
                 let row = skipped(case, backend, Verdict::Error, "harness");
                 CaseRow {
                     message: "the case was planned but not executed".to_owned(),
@@ -141,21 +151,21 @@ pub(crate) fn rows(
 
 /// The row of a pair that was judged.
 pub fn row(
-    request: &Request,
+    request: &SessionRequest,
     (case, backend): (usize, usize),
-    (execution, judgement): (&Execution, &Judgement),
-    setting: &impl Fn(&Backend) -> Setting,
+    (execution, judgement): (&CaseExecution, &Judgement),
+    setting: &impl Fn(&Backend) -> RunSetting,
 ) -> CaseRow {
     let (case, backend) = (&request.suite.cases[case], &request.backends[backend]);
     let row = concluded(request, case, backend, execution, judgement);
-    with_outcome(row, backend.known.of(&request.suite), &setting(backend))
+    with_outcome(row, backend.known.for_suite(&request.suite), &setting(backend))
 }
 
 /// Takes out the rows of what a run that was cut short did not come to.
 pub fn keep_judged(
-    request: &Request,
+    request: &SessionRequest,
     rows: &mut Vec<CaseRow>,
-    judged: &std::collections::HashMap<(usize, usize), (Execution, Judgement)>,
+    judged: &std::collections::HashMap<(usize, usize), (CaseExecution, Judgement)>,
 ) {
     let name = |pair: &(usize, usize)| {
         let (case, backend) = (&request.suite.cases[pair.0], &request.backends[pair.1]);
@@ -169,18 +179,18 @@ pub fn keep_judged(
 
 /// Lists known-failure rows that should not be there any more, one sentence each.
 pub fn stale(
-    request: &Request,
+    request: &SessionRequest,
     rows: &[CaseRow],
-    setting: &impl Fn(&Backend) -> Setting,
+    setting: &impl Fn(&Backend) -> RunSetting,
 ) -> Vec<String> {
     let ids: Vec<&str> = request.suite.cases.iter().map(|case| case.id.as_str()).collect();
     let of_backend = |backend: &Backend| -> Vec<String> {
-        let found: Vec<Concluded<'_>> = rows
+        let found: Vec<CaseOutcome<'_>> = rows
             .iter()
             .filter(|row| row.backend == backend.name)
-            .map(|row| Concluded { case: &row.id, verdict: row.verdict, signature: &row.reason })
+            .map(|row| CaseOutcome { case: &row.id, verdict: row.verdict, signature: &row.reason })
             .collect();
-        let stale = backend.known.of(&request.suite).stale(&ids, &found, &setting(backend));
+        let stale = backend.known.for_suite(&request.suite).stale(&ids, &found, &setting(backend));
         stale
             .iter()
             .map(|stale| {
@@ -191,11 +201,11 @@ pub fn stale(
     request.backends.iter().filter(|b| b.missing.is_none()).flat_map(of_backend).collect()
 }
 
-fn why(staleness: Staleness) -> &'static str {
+fn why(staleness: StaleReason) -> &'static str {
     match staleness {
-        Staleness::Unused => "no case it matches was judged: remove the row",
-        Staleness::Drifted => "it fails in another way now: look again, then update the row",
-        Staleness::Expired => "its time is up: look again, then renew or remove the row",
+        StaleReason::Unused => "no case it matches was judged: remove the row",
+        StaleReason::Drifted => "it fails in another way now: look again, then update the row",
+        StaleReason::Expired => "its time is up: look again, then renew or remove the row",
     }
 }
 
@@ -213,13 +223,13 @@ fn skipped(case: &Case, backend: &Backend, verdict: Verdict, reason: &str) -> Ca
         file: Some(case.file.display().to_string()),
         requirements: case.requirements.iter().map(ToString::to_string).collect(),
         profiles: Vec::new(),
-        host: case.host.iter().map(|fact| fact.word().to_owned()).collect(),
+        host: case.host.iter().map(|fact| fact.keyword().to_owned()).collect(),
         needs: case.needs.iter().map(ToString::to_string).collect(),
         about: case.about.as_ref().map(|all| all.iter().map(ToString::to_string).collect()),
         twin: TwinState::NotNeeded,
         duration_ms: 0.0,
         purpose: case.purpose.clone(),
-        asked: Some(crate::asked::of(case)),
+        asked: Some(crate::case_summary::summarize_case(case)),
         arms: Vec::new(),
         earlier: Vec::new(),
         blind: None,
@@ -236,10 +246,10 @@ fn level(case: &Case) -> Level {
 }
 
 fn concluded(
-    request: &Request,
+    request: &SessionRequest,
     case: &Case,
     backend: &Backend,
-    execution: &Execution,
+    execution: &CaseExecution,
     judgement: &Judgement,
 ) -> CaseRow {
     let arms = arm_rows(execution);
@@ -257,7 +267,7 @@ fn concluded(
     }
 }
 
-fn earlier_try((execution, judgement): &(Execution, Judgement)) -> EarlierTry {
+fn earlier_try((execution, judgement): &(CaseExecution, Judgement)) -> EarlierTry {
     EarlierTry {
         verdict: judgement.verdict,
         reason: judgement.reason.clone(),
@@ -284,8 +294,8 @@ pub(crate) fn shell_word(word: &str) -> String {
     format!("'{}'", word.replace('\'', "'\\''"))
 }
 
-fn with_outcome(row: CaseRow, listed: &Listed, setting: &Setting) -> CaseRow {
-    let found = Concluded { case: &row.id, verdict: row.verdict, signature: &row.reason };
+fn with_outcome(row: CaseRow, listed: &Listed, setting: &RunSetting) -> CaseRow {
+    let found = CaseOutcome { case: &row.id, verdict: row.verdict, signature: &row.reason };
     let (outcome, known) = listed.outcome(found, setting);
     let outcome = match outcome {
         Outcome::Expected if row.is_flaky() && row.verdict == Verdict::Pass => Outcome::Flaky,
@@ -297,13 +307,14 @@ fn with_outcome(row: CaseRow, listed: &Listed, setting: &Setting) -> CaseRow {
         }
         outcome => outcome,
     };
-    let known = known.map(|row| Known { reason: row.reason.clone(), link: row.link.clone() });
+    let known =
+        known.map(|row| KnownFailure { reason: row.reason.clone(), link: row.link.clone() });
     CaseRow { outcome, known, ..row }
 }
 
-fn is_known(row: &CaseRow, earlier: &EarlierTry, listed: &Listed, setting: &Setting) -> bool {
+fn is_known(row: &CaseRow, earlier: &EarlierTry, listed: &Listed, setting: &RunSetting) -> bool {
     let EarlierTry { verdict, reason, .. } = earlier;
-    let found = Concluded { case: &row.id, verdict: *verdict, signature: reason };
+    let found = CaseOutcome { case: &row.id, verdict: *verdict, signature: reason };
     listed.outcome(found, setting).0 == Outcome::Xfail
 }
 
@@ -311,22 +322,24 @@ fn is_known(row: &CaseRow, earlier: &EarlierTry, listed: &Listed, setting: &Sett
 mod tests {
     use std::collections::{BTreeMap, HashMap};
 
-    use boxproof_probes::Record;
+    use boxproof_probes::ProbeRecord;
     use boxproof_reports::{ArmName, ExitRow};
     use rstest::rstest;
 
     use super::arms::{short, telling};
     use super::*;
-    use crate::execution::{Arm, Exit, Observation, Report, RunReport, Stream};
-    use crate::known::{Date, Os};
+    use crate::execution::{
+        ArmRecord, ArmReport, CapturedStream, ProbeObservation, ProcessExit, RunReport,
+    };
+    use crate::known::{CivilDate, SystemName};
     use crate::plan::PlannedCase;
     use crate::testing::{bare, suite};
 
     const CASE: &str =
         "level: should\nneeds: [fs.write]\nact: {sh: 'true'}\nexpect: {allowed: {}}\n";
 
-    fn request() -> Request {
-        Request {
+    fn request() -> SessionRequest {
+        SessionRequest {
             suite: suite(CASE),
             selection: Default::default(),
             backends: vec![bare("box")],
@@ -342,15 +355,20 @@ mod tests {
         }
     }
 
-    fn setting(_: &Backend) -> Setting {
-        Setting { os: Os::HERE, user: UserKind::Root, version: None, today: Date::today() }
+    fn setting(_: &Backend) -> RunSetting {
+        RunSetting {
+            os: SystemName::HERE,
+            user: UserKind::Root,
+            version: None,
+            today: CivilDate::today(),
+        }
     }
 
     /// The one row that comes of a plan and what was judged.
-    fn row(what: Planned, judged: Option<(Execution, Judgement)>) -> CaseRow {
-        let plan = Plan { cases: vec![PlannedCase { case: 0, backend: 0, what }] };
+    fn row(what: PlannedAction, judged: Option<(CaseExecution, Judgement)>) -> CaseRow {
+        let plan = RunPlan { cases: vec![PlannedCase { case: 0, backend: 0, what }] };
         let last: HashMap<_, _> = judged.map(|judged| ((0, 0), judged)).into_iter().collect();
-        let tries = Tries { last, earlier: HashMap::new() };
+        let tries = RunTries { last, earlier: HashMap::new() };
         let mut rows = rows(&request(), &plan, (&tries, &BlindLooks::new()), &setting);
         assert_eq!(rows.len(), 1);
         rows.remove(0)
@@ -361,12 +379,20 @@ mod tests {
         Judgement { verdict, reason: reason.to_owned(), message: reason.to_owned(), twin }
     }
 
-    fn run(exit: Exit) -> RunReport {
+    fn run(exit: ProcessExit) -> RunReport {
         RunReport {
             exit,
-            stdout: Stream { text: "said".to_owned(), bytes: 9, ..Stream::default() },
-            stderr: Stream { text: "said".to_owned(), bytes: 4, ..Stream::default() },
-            observation: Observation::NotExpected,
+            stdout: CapturedStream {
+                text: "said".to_owned(),
+                bytes: 9,
+                ..CapturedStream::default()
+            },
+            stderr: CapturedStream {
+                text: "said".to_owned(),
+                bytes: 4,
+                ..CapturedStream::default()
+            },
+            observation: ProbeObservation::NotExpected,
             besides: Vec::new(),
             ready: false,
             result: None,
@@ -379,8 +405,8 @@ mod tests {
         }
     }
 
-    fn arm(runs: Vec<RunReport>, duration_ms: f64) -> Option<Arm> {
-        Some(Arm::Done(Box::new(Report {
+    fn arm(runs: Vec<RunReport>, duration_ms: f64) -> Option<ArmRecord> {
+        Some(ArmRecord::Done(Box::new(ArmReport {
             nonce: "n".to_owned(),
             runs,
             broken: None,
@@ -400,7 +426,7 @@ mod tests {
 
     #[test]
     fn what_was_planned_and_never_judged_is_an_error_to_look_at() {
-        let row = row(Planned::Run, None);
+        let row = row(PlannedAction::Run, None);
         assert_eq!((row.verdict, row.outcome), (Verdict::Error, Outcome::Unexpected));
         assert_eq!(row.reason, crate::judge::Reason::Harness.word());
     }
@@ -408,7 +434,7 @@ mod tests {
     #[test]
     fn what_was_left_out_keeps_its_reason_and_has_no_arms() {
         let verdict = Verdict::Unsupported;
-        let row = row(Planned::Skip { verdict, reason: "fs.write".to_owned() }, None);
+        let row = row(PlannedAction::Skip { verdict, reason: "fs.write".to_owned() }, None);
         assert_eq!((row.verdict, row.reason.as_str(), row.arms.len()), (verdict, "fs.write", 0));
         assert_eq!((row.outcome, row.reproduce), (Outcome::Expected, None));
         assert_eq!(row.asked.unwrap().act, "sh: true");
@@ -419,13 +445,13 @@ mod tests {
     #[case(Verdict::UnderBlock, Outcome::Unexpected)]
     #[case(Verdict::Inconclusive, Outcome::Unexpected)]
     fn a_judgement_becomes_a_row(#[case] verdict: Verdict, #[case] outcome: Outcome) {
-        let execution = Execution {
-            control: arm(vec![run(Exit::Code(0))], 1.5),
-            twin: Some(Arm::Inexpressible("no".to_owned())),
-            confined: arm(vec![run(Exit::Signal(9))], 2.0),
+        let execution = CaseExecution {
+            control: arm(vec![run(ProcessExit::Code(0))], 1.5),
+            twin: Some(ArmRecord::Inexpressible("no".to_owned())),
+            confined: arm(vec![run(ProcessExit::Signal(9))], 2.0),
             reply: None,
         };
-        let row = row(Planned::Run, Some((execution, judgement(verdict, "why"))));
+        let row = row(PlannedAction::Run, Some((execution, judgement(verdict, "why"))));
         assert_eq!((row.id.as_str(), row.area.as_str()), ("area/case", "area"));
         assert_eq!((row.verdict, row.outcome, row.level), (verdict, outcome, Level::Should));
         assert_eq!((row.reason.as_str(), row.message.as_str()), ("why", "why"));
@@ -444,20 +470,20 @@ mod tests {
 
     #[test]
     fn of_several_runs_the_odd_one_is_shown() {
-        let runs = [0, 0, 7, 0].map(|code| run(Exit::Code(code)));
-        let Some(Arm::Done(report)) = arm(runs.to_vec(), 1.0) else { panic!("no report") };
-        assert_eq!(telling(&report).unwrap().exit, Exit::Code(7));
+        let runs = [0, 0, 7, 0].map(|code| run(ProcessExit::Code(code)));
+        let Some(ArmRecord::Done(report)) = arm(runs.to_vec(), 1.0) else { panic!("no report") };
+        assert_eq!(telling(&report).unwrap().exit, ProcessExit::Code(7));
     }
 
     #[test]
     fn long_details_are_left_out_and_short_ones_kept() {
-        use boxproof_probes::Value;
+        use boxproof_probes::DetailValue;
         let detail = BTreeMap::from([
-            ("long".to_owned(), Value::Text("x".repeat(300))),
-            ("short".to_owned(), Value::Number(7)),
+            ("long".to_owned(), DetailValue::Text("x".repeat(300))),
+            ("short".to_owned(), DetailValue::Number(7)),
         ]);
-        let outcome = boxproof_probes::Outcome::Succeeded;
-        let record = Record { probe: "read".to_owned(), outcome, detail };
+        let outcome = boxproof_probes::ActOutcome::Succeeded;
+        let record = ProbeRecord { probe: "read".to_owned(), outcome, detail };
         assert_eq!(short(&record).unwrap()["detail"], serde_json::json!({ "short": 7 }));
     }
 }

@@ -1,34 +1,34 @@
-//! Observations of the arms of one case: [`Execution`]. Facts only, no judgement.
+//! Observations of the arms of one case: [`CaseExecution`]. Facts only, no judgement.
 
 use std::collections::BTreeMap;
 
-use boxproof_cases::case::{Attempt, Moment, TextExpect};
-use boxproof_cases::protocol::{RunResult, Told};
-use boxproof_probes::Record;
+use boxproof_cases::case::{Moment, OperationAttempt, TextExpect};
+use boxproof_cases::protocol::{DocumentAnswer, RunResult};
+use boxproof_probes::ProbeRecord;
 use serde::{Deserialize, Serialize};
 use sha2::{Digest, Sha256};
 
-use crate::backend::Special;
-use crate::receipts::seen::Seen;
+use crate::backend::SpecialExit;
+use crate::receipts::observation::ChannelObservation;
 
 /// Everything observed of one case against one backend.
 #[derive(Debug, Clone, PartialEq, Default)]
-pub struct Execution {
+pub struct CaseExecution {
     /// Without a sandbox.
-    pub control: Option<Arm>,
+    pub control: Option<ArmRecord>,
     /// Same backend, wider policy.
-    pub twin: Option<Arm>,
+    pub twin: Option<ArmRecord>,
     /// Under the policy under test.
-    pub confined: Option<Arm>,
+    pub confined: Option<ArmRecord>,
     /// The reply to a question, instead of arms.
-    pub reply: Option<Reply>,
+    pub reply: Option<QueryReply>,
 }
 
 /// The reply to a question.
 #[derive(Debug, Clone, PartialEq)]
-pub enum Reply {
+pub enum QueryReply {
     /// An answer.
-    Answered(Box<Answered>),
+    Answered(Box<QueryAnswer>),
     /// No readable answer, for this reason.
     Silent(String),
     /// The backend cannot be asked this, for this reason.
@@ -39,12 +39,12 @@ pub enum Reply {
 
 /// The answer to one question.
 #[derive(Debug, Clone, PartialEq)]
-pub struct Answered {
+pub struct QueryAnswer {
     /// The answer; of a path, the one that is about it. The workspace's directories are `$WS`,
     /// `$OUT`.
-    pub told: Told,
+    pub told: DocumentAnswer,
     /// The attempt at a compiled policy, where that was the question.
-    pub tried: Option<Tried>,
+    pub tried: Option<ModelAttempt>,
     /// The exit code of the call; none when it died of a signal.
     pub exit: Option<i32>,
     /// The exit code that fits all that was answered in that call.
@@ -57,9 +57,9 @@ pub struct Answered {
 
 /// The attempt at a compiled policy, with every variable expanded.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Tried {
+pub struct ModelAttempt {
     /// The deed; paths are absolute and without links.
-    pub attempt: Attempt,
+    pub attempt: OperationAttempt,
     /// The arm's own directory, which holds workspace and `$OUT`.
     pub root: String,
     /// The run's own temporary directory.
@@ -83,11 +83,11 @@ pub enum ArmKind {
 /// One arm, done or not.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
-pub enum Arm {
+pub enum ArmRecord {
     /// An executed arm.
-    Done(Box<Report>),
+    Done(Box<ArmReport>),
     /// An executed arm of a receipts channel.
-    Channel(Box<Seen>),
+    Channel(Box<ChannelObservation>),
     /// The backend cannot be asked this, for this reason.
     Inexpressible(String),
     /// The harness could not do it, for this reason.
@@ -96,7 +96,7 @@ pub enum Arm {
 
 /// The observations of one arm.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-pub struct Report {
+pub struct ArmReport {
     /// The secret word of this arm.
     pub nonce: String,
     /// Every run of the judged act: one, or as many as `repeat` and `parallel` ask.
@@ -104,7 +104,7 @@ pub struct Report {
     /// The earlier step that failed and must not, if there is one; nothing ran after it.
     pub broken: Option<BrokenStep>,
     /// The oracles, as read from outside.
-    pub oracles: Vec<Reading>,
+    pub oracles: Vec<OracleReading>,
     /// Names, types, modes and hashes below workspace and `$OUT`, variables substituted.
     pub tree: BTreeMap<String, String>,
     /// The tree as it was laid out, before the act.
@@ -144,13 +144,13 @@ pub struct BrokenStep {
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct RunReport {
     /// The exit of the backend's process.
-    pub exit: Exit,
+    pub exit: ProcessExit,
     /// Its stdout, without the probe's lines.
-    pub stdout: Stream,
+    pub stdout: CapturedStream,
     /// Its stderr, without the probe's lines.
-    pub stderr: Stream,
+    pub stderr: CapturedStream,
     /// The probe's report.
-    pub observation: Observation,
+    pub observation: ProbeObservation,
     /// Errnos that are refusals besides, by how the backend closes things under this policy, where
     /// a control shows that the act can be done.
     pub besides: Vec<String>,
@@ -161,11 +161,11 @@ pub struct RunReport {
     /// The reason why a native backend's result cannot be read, where it cannot.
     pub result_fault: Option<String>,
     /// The meaning that the manifest gives to such an end, where it gives one.
-    pub special: Option<Special>,
+    pub special: Option<SpecialExit>,
     /// The backend's own output where streams were captured.
-    pub shown: Option<Shown>,
+    pub shown: Option<OwnOutput>,
     /// The moments that were seen, in order.
-    pub moments: Vec<Stamp>,
+    pub moments: Vec<MomentStamp>,
     /// The milliseconds from the start to the end of the watch.
     pub watched_ms: f64,
     /// True if a process of it stood still when its time was up.
@@ -175,16 +175,16 @@ pub struct RunReport {
 
 /// The output of a capturing backend to its own streams.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Shown {
+pub struct OwnOutput {
     /// Its stdout.
-    pub stdout: Stream,
+    pub stdout: CapturedStream,
     /// Its stderr.
-    pub stderr: Stream,
+    pub stderr: CapturedStream,
 }
 
 /// A moment and when it was seen.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-pub struct Stamp {
+pub struct MomentStamp {
     /// The moment.
     pub moment: Moment,
     /// Milliseconds from the start.
@@ -194,7 +194,7 @@ pub struct Stamp {
 /// The end of a process.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
-pub enum Exit {
+pub enum ProcessExit {
     /// With this code.
     Code(i32),
     /// Killed by this signal.
@@ -205,7 +205,7 @@ pub enum Exit {
     Refused,
 }
 
-impl Exit {
+impl ProcessExit {
     /// The exit code, where there is one.
     pub fn code(&self) -> Option<i32> {
         match self {
@@ -225,7 +225,7 @@ impl Exit {
 
 /// A captured stream; by default an empty one.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Stream {
+pub struct CapturedStream {
     /// The first part of it, lossy text.
     pub text: String,
     /// Its whole length in bytes.
@@ -236,7 +236,7 @@ pub struct Stream {
     pub found: Vec<String>,
 }
 
-impl Default for Stream {
+impl Default for CapturedStream {
     fn default() -> Self {
         let sha256 = format!("{:x}", Sha256::digest(b""));
         Self { text: String::new(), bytes: 0, sha256, found: Vec::new() }
@@ -246,7 +246,7 @@ impl Default for Stream {
 /// The probe's report, or the reason why there is none.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
-pub enum Observation {
+pub enum ProbeObservation {
     /// The act is no probe, or one that reports nothing.
     NotExpected,
     /// No record with the right nonce.
@@ -254,12 +254,12 @@ pub enum Observation {
     /// Two records, or one that does not parse: another process wrote in the probe's name.
     Untrusted(String),
     /// One record.
-    Seen(Record),
+    Seen(ProbeRecord),
 }
 
 /// One oracle, read.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Reading {
+pub struct OracleReading {
     /// The oracle, as the case writes it.
     pub oracle: String,
     /// True if it requires that something happened.

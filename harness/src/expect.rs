@@ -9,22 +9,22 @@ use std::collections::BTreeSet;
 use boxproof_cases::Suite;
 use boxproof_reports::{CaseRow, UserKind, Verdict};
 
-use crate::known::{Date, KnownRow, Os, Pattern, Setting};
+use crate::known::{CivilDate, IdPattern, KnownRow, RunSetting, SystemName};
 
 pub use write::text;
 
 /// The results of one run.
 #[derive(Debug, Clone)]
-pub struct Measured<'a> {
+pub struct MeasuredRun<'a> {
     /// The circumstances of the run.
-    pub setting: Setting,
+    pub setting: RunSetting,
     /// The rows of the backend in question.
     pub rows: Vec<&'a CaseRow>,
 }
 
 /// The options of an update.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
-pub struct Options {
+pub struct UpdateOptions {
     /// True if inconclusive cases and errors are written down, too, although nothing was learnt
     /// there.
     pub unlearnt: bool,
@@ -34,29 +34,29 @@ pub struct Options {
 
 /// The scope of a row.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
-struct Scope {
+struct RowScope {
     user: Option<UserKind>,
     version: Option<String>,
-    os: Option<Os>,
+    os: Option<SystemName>,
 }
 
 /// The notes of a person about a failure.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
-struct Words {
+struct FailureNotes {
     reason: String,
     link: Option<String>,
-    expires: Option<Date>,
+    expires: Option<CivilDate>,
 }
 
 /// One case that is known to fail.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
-struct Item {
+struct KnownItem {
     case: String,
     verdict: Verdict,
     signature: String,
-    scope: Scope,
+    scope: RowScope,
     /// The notes of a person; nothing where the failure is new.
-    words: Option<Words>,
+    words: Option<FailureNotes>,
     /// The message of the run, for failures without notes.
     message: String,
 }
@@ -66,14 +66,15 @@ struct Item {
 pub fn update(
     suite: &Suite,
     old: &[KnownRow],
-    runs: &[Measured<'_>],
-    options: Options,
+    runs: &[MeasuredRun<'_>],
+    options: UpdateOptions,
 ) -> Vec<KnownRow> {
-    let mut items: Vec<Item> = runs.iter().flat_map(|run| found(run, runs, old, options)).collect();
+    let mut items: Vec<KnownItem> =
+        runs.iter().flat_map(|run| found(run, runs, old, options)).collect();
     let ids: Vec<&str> = suite.cases.iter().map(|case| case.id.as_str()).collect();
     items.extend(old.iter().flat_map(|row| kept(row, &ids, runs)));
     items.sort();
-    items.dedup_by(|a, b| Item { message: String::new(), ..a.clone() } == unspoken(b));
+    items.dedup_by(|a, b| KnownItem { message: String::new(), ..a.clone() } == unspoken(b));
     let mut rows: Vec<KnownRow> =
         globs::rows(suite, both_users(items), runs).into_iter().filter_map(row).collect();
     rows.sort_by_key(|row| {
@@ -82,17 +83,17 @@ pub fn update(
     rows
 }
 
-fn unspoken(item: &Item) -> Item {
-    Item { message: String::new(), ..item.clone() }
+fn unspoken(item: &KnownItem) -> KnownItem {
+    KnownItem { message: String::new(), ..item.clone() }
 }
 
 /// The failures of one run.
 fn found(
-    run: &Measured<'_>,
-    runs: &[Measured<'_>],
+    run: &MeasuredRun<'_>,
+    runs: &[MeasuredRun<'_>],
     old: &[KnownRow],
-    options: Options,
-) -> Vec<Item> {
+    options: UpdateOptions,
+) -> Vec<KnownItem> {
     let written = |row: &&&CaseRow| {
         row.verdict.is_failure() || (options.unlearnt && row.verdict.is_unlearnt())
     };
@@ -104,18 +105,18 @@ fn found(
                 && known.signature == row.reason
         });
         let version = before.and_then(|known| known.version.clone());
-        Item {
+        KnownItem {
             case: row.id.clone(),
             verdict: row.verdict,
             signature: row.reason.clone(),
-            scope: Scope {
+            scope: RowScope {
                 user: Some(run.setting.user),
                 version: version.or_else(|| only_this_version(row, run, runs)),
                 os: before
                     .and_then(|known| known.os)
                     .or_else(|| options.several_systems.then_some(run.setting.os)),
             },
-            words: before.map(words),
+            words: before.map(failure_notes),
             message: row.message.clone(),
         }
     };
@@ -123,12 +124,16 @@ fn found(
 }
 
 /// The version of `run`, where another version did not fail in this way under the same user.
-fn only_this_version(row: &CaseRow, run: &Measured<'_>, runs: &[Measured<'_>]) -> Option<String> {
-    let beside = |other: &&Measured<'_>| {
+fn only_this_version(
+    row: &CaseRow,
+    run: &MeasuredRun<'_>,
+    runs: &[MeasuredRun<'_>],
+) -> Option<String> {
+    let beside = |other: &&MeasuredRun<'_>| {
         (other.setting.user, other.setting.os) == (run.setting.user, run.setting.os)
             && other.setting.version != run.setting.version
     };
-    let otherwise = |other: &Measured<'_>| {
+    let otherwise = |other: &MeasuredRun<'_>| {
         let there = other.rows.iter().find(|there| there.id == row.id);
         there.is_some_and(|there| (there.verdict, &there.reason) != (row.verdict, &row.reason))
     };
@@ -137,22 +142,22 @@ fn only_this_version(row: &CaseRow, run: &Measured<'_>, runs: &[Measured<'_>]) -
 }
 
 /// Returns the items of `row` for cases and users that no run measured.
-fn kept(row: &KnownRow, ids: &[&str], runs: &[Measured<'_>]) -> Vec<Item> {
+fn kept(row: &KnownRow, ids: &[&str], runs: &[MeasuredRun<'_>]) -> Vec<KnownItem> {
     let users = [UserKind::Root, UserKind::Ordinary];
     let users = users.into_iter().filter(|user| row.user.is_none_or(|only| only == *user));
     let of_user = |user: UserKind| {
-        let here: Vec<&Measured<'_>> = runs
+        let here: Vec<&MeasuredRun<'_>> = runs
             .iter()
             .filter(|run| run.setting.user == user && row.applies(&run.setting))
             .collect();
         let unmeasured =
             move |id: &&str| row.case.matches(id) && !here.iter().any(|run| settles(run, id));
-        let item = move |id: &str| Item {
+        let item = move |id: &str| KnownItem {
             case: id.to_owned(),
             verdict: row.verdict,
             signature: row.signature.clone(),
-            scope: Scope { user: Some(user), version: row.version.clone(), os: row.os },
-            words: Some(words(row)),
+            scope: RowScope { user: Some(user), version: row.version.clone(), os: row.os },
+            words: Some(failure_notes(row)),
             message: String::new(),
         };
         ids.iter().copied().filter(unmeasured).map(item).collect::<Vec<_>>()
@@ -162,26 +167,30 @@ fn kept(row: &KnownRow, ids: &[&str], runs: &[Measured<'_>]) -> Vec<Item> {
 
 /// Returns whether `run` settles the case: a case that the host could not show, or that taught
 /// nothing, leaves open what is known of it.
-fn settles(run: &Measured<'_>, id: &str) -> bool {
+fn settles(run: &MeasuredRun<'_>, id: &str) -> bool {
     let row = run.rows.iter().find(|row| row.id == id);
     row.is_some_and(|row| row.verdict.is_judged() || row.verdict == Verdict::Unsupported)
 }
 
-fn words(row: &KnownRow) -> Words {
-    Words { reason: row.reason.clone(), link: row.link.clone(), expires: row.expires.clone() }
+fn failure_notes(row: &KnownRow) -> FailureNotes {
+    FailureNotes {
+        reason: row.reason.clone(),
+        link: row.link.clone(),
+        expires: row.expires.clone(),
+    }
 }
 
 /// Items that root and an ordinary user have alike become one for both.
-fn both_users(items: Vec<Item>) -> Vec<Item> {
-    let alike = |a: &Item, b: &Item| {
-        let neutral = |item: &Item| Item {
-            scope: Scope { user: None, ..item.scope.clone() },
+fn both_users(items: Vec<KnownItem>) -> Vec<KnownItem> {
+    let alike = |a: &KnownItem, b: &KnownItem| {
+        let neutral = |item: &KnownItem| KnownItem {
+            scope: RowScope { user: None, ..item.scope.clone() },
             words: None,
             ..unspoken(item)
         };
         neutral(a) == neutral(b) && (a.words == b.words || a.words.is_none() || b.words.is_none())
     };
-    let mut merged: Vec<Item> = Vec::new();
+    let mut merged: Vec<KnownItem> = Vec::new();
     for item in items {
         match merged
             .iter_mut()
@@ -201,15 +210,15 @@ fn both_users(items: Vec<Item>) -> Vec<Item> {
 const REASON: usize = 160;
 
 /// The row for an item whose case is an id or a glob.
-fn row(item: Item) -> Option<KnownRow> {
-    let words = item.words.unwrap_or_else(|| Words {
-        reason: seen(&item.message, &item.signature),
+fn row(item: KnownItem) -> Option<KnownRow> {
+    let words = item.words.unwrap_or_else(|| FailureNotes {
+        reason: one_line_reason(&item.message, &item.signature),
         link: None,
         expires: None,
     });
     Some(KnownRow {
         // An id or a glob of ours is always one.
-        case: Pattern::try_from(item.case).ok()?,
+        case: IdPattern::try_from(item.case).ok()?,
         verdict: item.verdict,
         signature: item.signature,
         reason: words.reason,
@@ -222,7 +231,7 @@ fn row(item: Item) -> Option<KnownRow> {
 }
 
 /// Returns the message on one line, as a reason until a person writes one.
-fn seen(message: &str, signature: &str) -> String {
+fn one_line_reason(message: &str, signature: &str) -> String {
     let line = message.split_whitespace().collect::<Vec<_>>().join(" ");
     let short: String = line.chars().take(REASON).collect();
     match short.as_str() {

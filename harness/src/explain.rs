@@ -2,12 +2,12 @@
 //! they matter. Pure.
 
 mod channel;
-mod question;
+mod query;
 
-use boxproof_cases::case::{Control, Decision, Denial, Level, Oracle, Twin};
+use boxproof_cases::case::{Control, Denial, ExpectedDecision, Level, Oracle, Twin};
 use boxproof_cases::{Capability, Case, Suite};
 
-use crate::asked;
+use crate::case_summary;
 
 /// The explanation of `case`, which is of `suite`.
 pub fn text(case: &Case, suite: &Suite) -> String {
@@ -15,13 +15,13 @@ pub fn text(case: &Case, suite: &Suite) -> String {
         head(case, suite),
         section("asked", &asked(case)),
         match case.question() {
-            Some(_) => section("asking", &question::asking(case)),
+            Some(_) => section("asking", &query::asking(case)),
             None => section("arms", &arms(case)),
         },
         section("passes", &[passes(case)]),
         section("fails", &fails(case)),
         section("why it matters", &matters(case)),
-        section("look yourself", &look(case)),
+        section("look yourself", &repeat_commands(case)),
     ];
     // Blank lines of a script stay blank.
     parts.concat().lines().map(|line| format!("{}\n", line.trim_end())).collect()
@@ -44,7 +44,7 @@ fn head(case: &Case, suite: &Suite) -> String {
         Level::May => "free, and welcome",
     };
     let mut lines = vec![case.id.to_string(), case.purpose.clone(), String::new()];
-    lines.push(format!("  {}", entry("level", &format!("{}: {binding}", case.level.word()))));
+    lines.push(format!("  {}", entry("level", &format!("{}: {binding}", case.level.keyword()))));
     for id in &case.requirements {
         let text = suite.requirements.get(id).map(|r| format!("{id}: {} ({})", r.text, r.source));
         lines.push(format!("  {}", entry("requirement", &text.unwrap_or_else(|| id.to_string()))));
@@ -59,7 +59,7 @@ fn head(case: &Case, suite: &Suite) -> String {
         let word = if subjects.is_empty() { "needs" } else { "needs, too" };
         lines.push(format!("  {}", entry(word, &rest.join(", "))));
     }
-    let facts: Vec<&str> = case.host.iter().map(|fact| fact.word()).collect();
+    let facts: Vec<&str> = case.host.iter().map(|fact| fact.keyword()).collect();
     if !facts.is_empty() {
         lines.push(format!("  {}", entry("host", &format!("with {}", facts.join(", ")))));
     }
@@ -67,7 +67,7 @@ fn head(case: &Case, suite: &Suite) -> String {
 }
 
 fn asked(case: &Case) -> Vec<String> {
-    let asked = asked::of(case);
+    let asked = case_summary::summarize_case(case);
     // Control and twin are told with the arms.
     let parts = asked.parts().filter(|(name, _)| !["control", "twin"].contains(name));
     parts.map(|(name, text)| entry(name, text)).collect()
@@ -87,7 +87,7 @@ fn arms(case: &Case) -> Vec<String> {
         Some(Twin::Overlay(_)) => format!(
             "the act in the same sandbox, one grant wider: {}; it must succeed, else it is not \
              this policy that stands in its way",
-            asked::of(case).twin
+            case_summary::summarize_case(case).twin
         ),
         Some(Twin::None(reason)) => format!("none: {reason}"),
         None => "none: nothing is denied here".to_owned(),
@@ -104,20 +104,24 @@ fn arms(case: &Case) -> Vec<String> {
 /// Returns the result that the confined arm must have.
 fn passes(case: &Case) -> String {
     let act = match &case.expect.decision {
-        Decision::Allowed => "the act ends as it does without a sandbox".to_owned(),
-        Decision::AllowedOrRefused(refusal) => format!(
+        ExpectedDecision::Allowed => "the act ends as it does without a sandbox".to_owned(),
+        ExpectedDecision::AllowedOrRefused(refusal) => format!(
             "the act ends as it does without a sandbox, or the backend declines the policy and \
              says {}",
             refusal.says.join(" and ")
         ),
-        Decision::Denied(denial) => format!("the act itself is refused with {}", reasons(denial)),
-        Decision::Contained(_) => "the act may report what it likes".to_owned(),
-        Decision::Withheld(_) => {
+        ExpectedDecision::Denied(denial) => {
+            format!("the act itself is refused with {}", reasons(denial))
+        }
+        ExpectedDecision::Contained(_) => "the act may report what it likes".to_owned(),
+        ExpectedDecision::Withheld(_) => {
             "the backend says that it cannot start the act, or confines it".to_owned()
         }
-        Decision::Refused => "the backend declines the policy and starts nothing".to_owned(),
-        Decision::Answer(answer) => return question::passes(answer),
-        Decision::Receipts(_) => return channel::passes(case),
+        ExpectedDecision::Refused => {
+            "the backend declines the policy and starts nothing".to_owned()
+        }
+        ExpectedDecision::Answer(answer) => return query::passes(answer),
+        ExpectedDecision::Receipts(_) => return channel::passes(case),
     };
     let seen: Vec<String> = case.expect.oracle.iter().map(ToString::to_string).collect();
     let mut parts = vec![act];
@@ -141,8 +145,8 @@ fn reasons(denial: &Denial) -> String {
 }
 
 fn fails(case: &Case) -> Vec<String> {
-    if let Decision::Answer(answer) = &case.expect.decision {
-        return question::fails(answer);
+    if let ExpectedDecision::Answer(answer) = &case.expect.decision {
+        return query::fails(answer);
     }
     if case.channel().is_some() {
         return channel::fails();
@@ -155,19 +159,21 @@ fn fails(case: &Case) -> Vec<String> {
         fail("under-block", &format!("the effect happens: {} does not hold", effects.join(" or ")));
     }
     match &case.expect.decision {
-        Decision::Allowed => {
+        ExpectedDecision::Allowed => {
             fail("over-block", "the act is refused, or does not do what it does without a sandbox");
         }
-        Decision::AllowedOrRefused(_) => fail(
+        ExpectedDecision::AllowedOrRefused(_) => fail(
             "over-block",
             "the act is refused, or the policy is declined without the words that tell why",
         ),
-        Decision::Denied(_) => {
+        ExpectedDecision::Denied(_) => {
             fail("contract", "nothing happens, and the act is told that it succeeded");
         }
-        Decision::Contained(_) | Decision::Withheld(_) => {}
-        Decision::Refused => fail("contract", "the policy is taken although it cannot be kept"),
-        Decision::Answer(_) | Decision::Receipts(_) => {}
+        ExpectedDecision::Contained(_) | ExpectedDecision::Withheld(_) => {}
+        ExpectedDecision::Refused => {
+            fail("contract", "the policy is taken although it cannot be kept");
+        }
+        ExpectedDecision::Answer(_) | ExpectedDecision::Receipts(_) => {}
     }
     if let Some(Twin::Overlay(_)) = case.twin {
         fail("over-block", "the twin is refused: the grant does not help");
@@ -186,32 +192,32 @@ fn fails(case: &Case) -> Vec<String> {
 
 fn matters(case: &Case) -> Vec<String> {
     let why = match &case.expect.decision {
-        Decision::Allowed => {
+        ExpectedDecision::Allowed => {
             "Work that the policy allows must go on: a sandbox that is in the way is switched off, \
-             and then it protects nobody."
+             and then it protects nothing."
         }
-        Decision::AllowedOrRefused(_) => {
+        ExpectedDecision::AllowedOrRefused(_) => {
             "A policy of this kind contradicts itself, or asks for what not every sandbox has. It \
              may work or be declined by name; taken without a word and not kept, it misleads."
         }
-        Decision::Denied(_) => {
+        ExpectedDecision::Denied(_) => {
             "A command that runs under this policy is not trusted. If the act works, it does what \
              the policy says it cannot; and a command that is told of a refusal does not go on as \
              if it had succeeded."
         }
-        Decision::Contained(_) => {
+        ExpectedDecision::Contained(_) => {
             "A command that runs under this policy is not trusted. If the effect is seen outside, \
              it has reached what the policy keeps from it, whatever it was told."
         }
-        Decision::Withheld(_) => {
-            "Whoever asks for a sandbox and gets a command without one believes to be protected. A \
+        ExpectedDecision::Withheld(_) => {
+            "A user who asks for a sandbox and gets a command without one believes to be protected. A \
              host that cannot give it is a reason not to start, not a reason to go without."
         }
-        Decision::Refused => {
+        ExpectedDecision::Refused => {
             "A policy that cannot be kept must not be taken: its author believes to be protected."
         }
-        Decision::Answer(answer) => question::matters(answer),
-        Decision::Receipts(_) => channel::MATTERS,
+        ExpectedDecision::Answer(answer) => query::matters(answer),
+        ExpectedDecision::Receipts(_) => channel::MATTERS,
     };
     let mut lines = vec![why.to_owned()];
     if !case.sources.is_empty() {
@@ -220,7 +226,7 @@ fn matters(case: &Case) -> Vec<String> {
     lines
 }
 
-fn look(case: &Case) -> Vec<String> {
+fn repeat_commands(case: &Case) -> Vec<String> {
     let id = crate::collect::shell_word(case.id.as_str());
     vec![
         format!("boxproof run {id} --backend BACKEND --verbose"),

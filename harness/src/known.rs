@@ -1,4 +1,4 @@
-//! Known failures: the known faults of a backend, kept beside its manifest. The type is [`Known`].
+//! Known failures: the known faults of a backend, kept beside its manifest. The type is [`KnownFailures`].
 
 mod date;
 
@@ -10,7 +10,7 @@ use boxproof_reports::{Outcome, UserKind, Verdict};
 use globset::{GlobBuilder, GlobMatcher};
 use serde::Deserialize;
 
-pub use date::Date;
+pub use date::CivilDate;
 
 /// Backends that show that the harness is right; a known failure there would hide that it is not.
 const NEVER: &[&str] = &[
@@ -33,21 +33,21 @@ pub fn is_exempt(name: &str) -> bool {
 
 /// The known failures of one backend; by default none.
 #[derive(Debug, Clone, Default)]
-pub struct Known {
+pub struct KnownFailures {
     rows: Vec<KnownRow>,
     /// True if it came with the program: then it is about the corpus that came with it, too.
     shipped: bool,
 }
 
 /// The known failures of a backend that has none.
-static NOTHING: Known = Known { rows: Vec::new(), shipped: false };
+static NOTHING: KnownFailures = KnownFailures { rows: Vec::new(), shipped: false };
 
 /// One known failure.
 #[derive(Debug, Clone, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct KnownRow {
     /// The cases: an id, or a glob over ids.
-    pub case: Pattern,
+    pub case: IdPattern,
     /// The verdict they come to.
     pub verdict: Verdict,
     /// The reason code the verdict comes with; another one is another failure.
@@ -59,7 +59,7 @@ pub struct KnownRow {
     pub link: Option<String>,
     /// The first day on which it excuses nothing any more.
     #[serde(default)]
-    pub expires: Option<Date>,
+    pub expires: Option<CivilDate>,
     /// The kind of user that the row is limited to.
     #[serde(default)]
     pub user: Option<UserKind>,
@@ -68,20 +68,20 @@ pub struct KnownRow {
     pub version: Option<String>,
     /// The operating system that the row is limited to (`linux`, `macos`).
     #[serde(default)]
-    pub os: Option<Os>,
+    pub os: Option<SystemName>,
 }
 
 /// An operating system, by the name Rust has for it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Deserialize)]
 #[serde(rename_all = "lowercase")]
-pub enum Os {
+pub enum SystemName {
     /// Linux.
     Linux,
     /// macOS.
     Macos,
 }
 
-impl Os {
+impl SystemName {
     /// The one this program runs on.
     pub const HERE: Self = if cfg!(target_os = "macos") { Self::Macos } else { Self::Linux };
 }
@@ -89,9 +89,9 @@ impl Os {
 /// An id or a glob over ids, `*` within one segment.
 #[derive(Debug, Clone, Deserialize)]
 #[serde(try_from = "String")]
-pub struct Pattern(GlobMatcher);
+pub struct IdPattern(GlobMatcher);
 
-impl TryFrom<String> for Pattern {
+impl TryFrom<String> for IdPattern {
     type Error = String;
 
     fn try_from(text: String) -> Result<Self, String> {
@@ -104,14 +104,14 @@ impl TryFrom<String> for Pattern {
     }
 }
 
-impl Pattern {
+impl IdPattern {
     /// Returns whether the glob matches the case called `id`.
     pub fn matches(&self, id: &str) -> bool {
         self.0.is_match(id)
     }
 }
 
-impl std::fmt::Display for Pattern {
+impl std::fmt::Display for IdPattern {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         f.write_str(self.0.glob().glob())
     }
@@ -119,20 +119,20 @@ impl std::fmt::Display for Pattern {
 
 /// The circumstances of a backend's run.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Setting {
+pub struct RunSetting {
     /// The operating system.
-    pub os: Os,
+    pub os: SystemName,
     /// The kind of user that runs the backend.
     pub user: UserKind,
     /// The backend's version, if it has one.
     pub version: Option<String>,
     /// The day of the run.
-    pub today: Date,
+    pub today: CivilDate,
 }
 
 /// The result of a case.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Concluded<'a> {
+pub struct CaseOutcome<'a> {
     /// The case's id.
     pub case: &'a str,
     /// The verdict.
@@ -143,16 +143,16 @@ pub struct Concluded<'a> {
 
 /// A row that should not be there any more.
 #[derive(Debug, Clone, Copy)]
-pub struct Stale<'a> {
+pub struct StaleRow<'a> {
     /// The row.
     pub row: &'a KnownRow,
     /// The reason.
-    pub why: Staleness,
+    pub why: StaleReason,
 }
 
 /// The reason why a row should not be there any more.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Staleness {
+pub enum StaleReason {
     /// No case it matches was judged, although cases of every id it could match were planned.
     Unused,
     /// The cases it matches fail in other ways only.
@@ -161,7 +161,7 @@ pub enum Staleness {
     Expired,
 }
 
-impl Known {
+impl KnownFailures {
     /// Reads the list `text` of the file at `file`, for the backend called `name`.
     ///
     /// # Errors
@@ -195,7 +195,7 @@ impl Known {
 
     /// Returns the known failures that apply to `suite`: shipped ones do not apply to other
     /// people's cases, not even to those that have the same name.
-    pub fn of(&self, suite: &Suite) -> &Self {
+    pub fn for_suite(&self, suite: &Suite) -> &Self {
         if self.shipped && !suite.is_embedded() { &NOTHING } else { self }
     }
 
@@ -205,7 +205,11 @@ impl Known {
     }
 
     /// Compares a result with the known failures; returns the outcome and the row that decided.
-    pub fn outcome(&self, found: Concluded<'_>, setting: &Setting) -> (Outcome, Option<&KnownRow>) {
+    pub fn outcome(
+        &self,
+        found: CaseOutcome<'_>,
+        setting: &RunSetting,
+    ) -> (Outcome, Option<&KnownRow>) {
         let of_case = |row: &&KnownRow| row.case.matches(found.case) && row.applies(setting);
         let rows = self.rows.iter().filter(of_case);
         let mut live = rows.filter(|row| !row.is_expired(&setting.today));
@@ -228,21 +232,21 @@ impl Known {
     pub fn stale<'a>(
         &'a self,
         ids: &[&str],
-        found: &[Concluded<'_>],
-        setting: &Setting,
-    ) -> Vec<Stale<'a>> {
+        found: &[CaseOutcome<'_>],
+        setting: &RunSetting,
+    ) -> Vec<StaleRow<'a>> {
         let rows = self.rows.iter().filter(|row| row.applies(setting));
         rows.filter_map(|row| {
             let why = if row.is_expired(&setting.today) {
-                Staleness::Expired
+                StaleReason::Expired
             } else if row.is_unused(ids, found) {
-                Staleness::Unused
+                StaleReason::Unused
             } else if row.has_drifted(found) {
-                Staleness::Drifted
+                StaleReason::Drifted
             } else {
                 return None;
             };
-            Some(Stale { row, why })
+            Some(StaleRow { row, why })
         })
         .collect()
     }
@@ -274,7 +278,7 @@ impl KnownRow {
     }
 
     /// Returns whether the row is meant for these circumstances.
-    pub fn applies(&self, setting: &Setting) -> bool {
+    pub fn applies(&self, setting: &RunSetting) -> bool {
         self.os.is_none_or(|os| os == setting.os)
             && self.user.is_none_or(|user| user == setting.user)
             && self.version.as_deref().is_none_or(|parts| {
@@ -282,11 +286,11 @@ impl KnownRow {
             })
     }
 
-    fn is_expired(&self, today: &Date) -> bool {
+    fn is_expired(&self, today: &CivilDate) -> bool {
         self.expires.as_ref().is_some_and(|day| day <= today)
     }
 
-    fn is_unused(&self, ids: &[&str], found: &[Concluded<'_>]) -> bool {
+    fn is_unused(&self, ids: &[&str], found: &[CaseOutcome<'_>]) -> bool {
         if !ids.iter().any(|id| self.case.matches(id)) {
             return true;
         }
@@ -298,7 +302,7 @@ impl KnownRow {
 impl KnownRow {
     /// Returns whether a case it matches failed, and none as the row says. Passes are reported on
     /// their own, and results without a lesson say nothing.
-    fn has_drifted(&self, found: &[Concluded<'_>]) -> bool {
+    fn has_drifted(&self, found: &[CaseOutcome<'_>]) -> bool {
         let here = found.iter().filter(|found| self.case.matches(found.case));
         let mut failed = here.filter(|found| found.verdict.is_failure()).peekable();
         failed.peek().is_some()
@@ -324,8 +328,8 @@ mod tests {
 - {case: net/tcp, verdict: leak, signature: process, reason: Known., link: owner/repo#1}
 ";
 
-    fn known() -> Known {
-        Known::parse(Path::new("box.known.yaml"), ROWS, "box").unwrap()
+    fn known() -> KnownFailures {
+        KnownFailures::parse(Path::new("box.known.yaml"), ROWS, "box").unwrap()
     }
 
     #[test]
@@ -337,19 +341,24 @@ mod tests {
             &[("r.yaml".into(), "R-x: {text: It works., source: a test}\n".to_owned())].into(),
         );
         let (own, embedded) = (own.unwrap(), Suite::embedded().unwrap());
-        assert_eq!(known().of(&own).rows().len(), 4);
-        assert_eq!(known().shipped().of(&own).rows().len(), 0);
-        assert_eq!(known().shipped().of(&embedded).rows().len(), 4);
+        assert_eq!(known().for_suite(&own).rows().len(), 4);
+        assert_eq!(known().shipped().for_suite(&own).rows().len(), 0);
+        assert_eq!(known().shipped().for_suite(&embedded).rows().len(), 4);
         let now = setting(UserKind::Ordinary, "1", "2026-05-01");
-        assert!(known().shipped().of(&own).stale(&["fs/mkdir"], &[], &now).is_empty());
+        assert!(known().shipped().for_suite(&own).stale(&["fs/mkdir"], &[], &now).is_empty());
     }
 
-    fn setting(user: UserKind, version: &str, today: &str) -> Setting {
+    fn setting(user: UserKind, version: &str, today: &str) -> RunSetting {
         let version = (!version.is_empty()).then(|| version.to_owned());
-        Setting { os: Os::Linux, user, version, today: Date::try_from(today.to_owned()).unwrap() }
+        RunSetting {
+            os: SystemName::Linux,
+            user,
+            version,
+            today: CivilDate::try_from(today.to_owned()).unwrap(),
+        }
     }
 
-    fn usual() -> Setting {
+    fn usual() -> RunSetting {
         setting(UserKind::Root, "0.8.1", "2026-05-31")
     }
 
@@ -375,7 +384,7 @@ mod tests {
         #[case] outcome: Outcome,
     ) {
         let known = known();
-        let (found, row) = known.outcome(Concluded { case, verdict, signature }, &usual());
+        let (found, row) = known.outcome(CaseOutcome { case, verdict, signature }, &usual());
         assert_eq!(found, outcome);
         assert_eq!(row.is_some(), matches!(outcome, Outcome::Xfail | Outcome::Xpass));
     }
@@ -395,7 +404,7 @@ mod tests {
         setting(UserKind::Ordinary, "0.8", "2026-01-01"),
         Outcome::Unexpected
     )]
-    #[case("net/tcp", "over-block", Setting { os: Os::Macos, ..usual() }, Outcome::Unexpected)]
+    #[case("net/tcp", "over-block", RunSetting { os: SystemName::Macos, ..usual() }, Outcome::Unexpected)]
     #[case("fs/mkdir", "under-block", setting(UserKind::Root, "", "2026-05-31"), Outcome::Xfail)]
     #[case(
         "fs/mkdir",
@@ -406,30 +415,30 @@ mod tests {
     fn rows_apply_where_they_say(
         #[case] case: &str,
         #[case] verdict: &str,
-        #[case] setting: Setting,
+        #[case] setting: RunSetting,
         #[case] outcome: Outcome,
     ) {
         let known = known();
         let row = known.rows().iter().find(|row| row.case.matches(case)).unwrap();
         let verdict = serde_json::from_value(verdict.into()).unwrap();
-        let found = Concluded { case, verdict, signature: &row.signature };
+        let found = CaseOutcome { case, verdict, signature: &row.signature };
         assert_eq!(known.outcome(found, &setting).0, outcome);
     }
 
     #[rstest]
     #[case("2026-05-31", Verdict::UnderBlock, &[])]
-    #[case("2026-05-31", Verdict::Leak, &[("fs/mkdir", Staleness::Drifted)])]
+    #[case("2026-05-31", Verdict::Leak, &[("fs/mkdir", StaleReason::Drifted)])]
     #[case("2026-05-31", Verdict::Inconclusive, &[])]
     #[case("2026-05-31", Verdict::Pass, &[])]
-    #[case("2026-05-31", Verdict::Unsupported, &[("fs/mkdir", Staleness::Unused)])]
-    #[case("2026-06-01", Verdict::UnderBlock, &[("fs/mkdir", Staleness::Expired)])]
+    #[case("2026-05-31", Verdict::Unsupported, &[("fs/mkdir", StaleReason::Unused)])]
+    #[case("2026-06-01", Verdict::UnderBlock, &[("fs/mkdir", StaleReason::Expired)])]
     fn stale_rows_are_told(
         #[case] today: &str,
         #[case] verdict: Verdict,
-        #[case] expected: &[(&str, Staleness)],
+        #[case] expected: &[(&str, StaleReason)],
     ) {
         let known = known();
-        let found = [Concluded { case: "fs/mkdir", verdict, signature: "opened" }];
+        let found = [CaseOutcome { case: "fs/mkdir", verdict, signature: "opened" }];
         let ids = ["fs/mkdir", "exec/codes/one", "net/tcp"];
         let stale = known.stale(&ids, &found, &setting(UserKind::Root, "0.8", today));
         let stale: Vec<_> =
@@ -466,7 +475,7 @@ mod tests {
     #[case("2026-06-01", "2027-02-29", "is no day")]
     fn faults_are_told(#[case] from: &str, #[case] to: &str, #[case] message: &str) {
         let text = ROWS.replace(from, to);
-        let error = Known::parse(Path::new("box.known.yaml"), &text, "box").unwrap_err();
+        let error = KnownFailures::parse(Path::new("box.known.yaml"), &text, "box").unwrap_err();
         assert!(error.to_string().contains(message), "{error}");
         assert!(error.to_string().starts_with("box.known.yaml"), "{error}");
     }
@@ -478,7 +487,7 @@ mod tests {
     #[case("allow-all")]
     #[case("deny-all")]
     fn some_never_have_known_failures(#[case] name: &str) {
-        let error = Known::parse(Path::new("x.known.yaml"), ROWS, name).unwrap_err();
+        let error = KnownFailures::parse(Path::new("x.known.yaml"), ROWS, name).unwrap_err();
         assert!(error.to_string().contains("never has known failures"), "{error}");
     }
 }

@@ -1,11 +1,10 @@
 //! The verbs: plan, run, judge and collect, and what they act on.
 
-pub mod asked;
 pub mod backend;
 pub mod blind;
+pub mod case_summary;
 pub mod cli;
 pub mod collect;
-pub mod dispatch;
 pub mod execution;
 pub mod expect;
 pub mod explain;
@@ -13,7 +12,9 @@ pub mod host;
 pub mod judge;
 pub mod known;
 pub mod models;
+pub mod multicall;
 pub mod names;
+pub mod observability;
 mod output;
 mod plain_file;
 pub mod plan;
@@ -28,7 +29,6 @@ pub mod scratch;
 pub mod selection;
 pub mod session;
 mod shortage;
-pub mod sight;
 mod strays;
 mod sweep;
 mod sys;

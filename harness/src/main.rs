@@ -2,7 +2,7 @@
 
 use std::ffi::OsString;
 
-use boxproof::dispatch::{dispatch, name};
+use boxproof::multicall::{dispatch, name};
 
 fn main() -> ! {
     let args: Vec<OsString> = std::env::args_os().collect();

@@ -40,7 +40,7 @@ pub struct ArmNames {
 
 impl ArmNames {
     /// Returns the names of the run `run_id`.
-    pub fn of(run_id: &str) -> Self {
+    pub fn for_run(run_id: &str) -> Self {
         if run_id.starts_with(OPEN) {
             return Self {
                 ordinary: false,
@@ -68,7 +68,7 @@ impl ArmNames {
     }
 
     /// The directories a command could write to, with the variable each is known by.
-    pub fn folders(self) -> [(&'static str, &'static str); 4] {
+    pub fn directories(self) -> [(&'static str, &'static str); 4] {
         [
             (self.workspace, "WS"),
             (self.outside, "OUT"),
@@ -99,17 +99,18 @@ mod tests {
         for number in 0..2000 {
             let run_id = ordinary_run(&format!("{number:08x}"));
             assert!(!run_id.contains(OPEN), "{run_id}");
-            let names = ArmNames::of(&run_id);
+            let names = ArmNames::for_run(&run_id);
             assert!(names.ordinary);
-            let beside = names.folders().map(|(name, _)| name).into_iter().chain([names.state]);
+            let beside = names.directories().map(|(name, _)| name).into_iter().chain([names.state]);
             assert_eq!(beside.collect::<BTreeSet<_>>().len(), 5, "{names:?}");
         }
-        assert!(!ArmNames::of(&open_run("00000000")).ordinary);
+        assert!(!ArmNames::for_run(&open_run("00000000")).ordinary);
     }
 
     #[test]
     fn runs_have_names_that_differ() {
-        let runs = (0..100).map(|number| format!("{:?}", ArmNames::of(&format!("web-{number}"))));
+        let runs =
+            (0..100).map(|number| format!("{:?}", ArmNames::for_run(&format!("web-{number}"))));
         assert!(runs.collect::<BTreeSet<_>>().len() > 90);
     }
 }

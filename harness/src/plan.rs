@@ -1,16 +1,16 @@
-//! The plan: cases that are run, cases that are not, and the reason ([`Plan`]).
+//! The plan: cases that are run, cases that are not, and the reason ([`RunPlan`]).
 
-use boxproof_cases::case::{Platform, ToolVersion};
+use boxproof_cases::case::{HostPlatform, ToolVersion};
 use boxproof_cases::{Case, Suite};
 use boxproof_reports::Verdict;
 
 use crate::backend::Backend;
-use crate::host::Host;
-use crate::selection::Selection;
+use crate::host::HostFacts;
+use crate::selection::CaseSelection;
 
 /// Every selected case against every backend, in the suite's order, backends innermost.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
-pub struct Plan {
+pub struct RunPlan {
     /// The planned cases.
     pub cases: Vec<PlannedCase>,
 }
@@ -23,12 +23,12 @@ pub struct PlannedCase {
     /// The backend's place in the list that was planned for.
     pub backend: usize,
     /// The plan for the case.
-    pub what: Planned,
+    pub what: PlannedAction,
 }
 
 /// The plan for a case.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub enum Planned {
+pub enum PlannedAction {
     /// It is run and judged.
     Run,
     /// It is not run.
@@ -57,11 +57,11 @@ const NOT_INSTALLED: &str = "not installed";
 /// Plans the selected cases of `suite` for each of `backends` on `host`.
 pub fn plan(
     suite: &Suite,
-    selection: &Selection,
+    selection: &CaseSelection,
     backends: &[Backend],
-    host: &Host,
+    host: &HostFacts,
     options: PlanOptions,
-) -> Plan {
+) -> RunPlan {
     let selected = suite.cases.iter().enumerate().filter(|(_, case)| selection.runs(case));
     let pairs = selected.flat_map(|(at, case)| {
         let against = move |(backend, b)| PlannedCase {
@@ -71,21 +71,21 @@ pub fn plan(
         };
         backends.iter().enumerate().map(against)
     });
-    Plan { cases: pairs.collect() }
+    RunPlan { cases: pairs.collect() }
 }
 
 /// Decides by the first thing lacking: host before backend, so that a report never blames a backend
 /// for an act that could not be shown here.
-fn decide(case: &Case, backend: &Backend, host: &Host, options: PlanOptions) -> Planned {
-    let skip = |verdict, reason: &str| Planned::Skip { verdict, reason: reason.to_owned() };
-    if !case.platforms.contains(&Platform::HERE) {
+fn decide(case: &Case, backend: &Backend, host: &HostFacts, options: PlanOptions) -> PlannedAction {
+    let skip = |verdict, reason: &str| PlannedAction::Skip { verdict, reason: reason.to_owned() };
+    if !case.platforms.contains(&HostPlatform::HERE) {
         return skip(Verdict::NotApplicable, PLATFORM);
     }
     if let Some(lacking) = host.sight.lacks(case) {
         return skip(Verdict::NotApplicable, lacking);
     }
     if let Some(fact) = case.host.iter().find(|fact| !host.facts.contains(fact)) {
-        return skip(Verdict::NotApplicable, fact.word());
+        return skip(Verdict::NotApplicable, fact.keyword());
     }
     if let Some(why) = too_old(case, host) {
         return skip(Verdict::NotApplicable, &why);
@@ -95,26 +95,26 @@ fn decide(case: &Case, backend: &Backend, host: &Host, options: PlanOptions) -> 
     }
     match case.needs.iter().find(|needed| !backend.answers_for(needed)) {
         Some(needed) if !options.all => skip(Verdict::Unsupported, needed.name()),
-        _ => Planned::Run,
+        _ => PlannedAction::Run,
     }
 }
 
 /// Names a tool that is too old, with the version found and the one that is wanted.
-fn too_old(case: &Case, host: &Host) -> Option<String> {
+fn too_old(case: &Case, host: &HostFacts) -> Option<String> {
     case.least_versions.iter().find_map(|(fact, least)| {
-        let found = ToolVersion::in_text(host.text(fact.word()));
+        let found = ToolVersion::in_text(host.text(fact.keyword()));
         let told = found.as_ref().map_or_else(|| "of no version".to_owned(), ToString::to_string);
         let old = found.is_none_or(|found| found < *least);
-        old.then(|| format!("{} {told}, older than {least}", fact.word()))
+        old.then(|| format!("{} {told}, older than {least}", fact.keyword()))
     })
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::backend::{Kind, Missing};
-    use crate::selection::Slow;
-    use crate::sight::Sight;
+    use crate::backend::{BackendKind, MissingBackend};
+    use crate::observability::Observability;
+    use crate::selection::SlowCases;
     use boxproof_cases::Capability;
     use boxproof_cases::case::HostFact;
     use boxproof_cases::protocol::ClaimLevel;
@@ -154,26 +154,26 @@ mod tests {
             evidence: Default::default(),
             asked: BTreeSet::from([cap("exec.not_found")]),
             limits: Vec::new(),
-            kind: Kind::Bare,
+            kind: BackendKind::Bare,
             known: Default::default(),
-            missing: missing.then(|| Missing { what: "box".into(), hint: "get it".into() }),
+            missing: missing.then(|| MissingBackend { what: "box".into(), hint: "get it".into() }),
         }
     }
 
     fn planned(extra: &str, missing: bool, all: bool) -> String {
-        planned_with(Sight::default(), extra, missing, all)
+        planned_with(Observability::default(), extra, missing, all)
     }
 
-    fn planned_with(sight: Sight, extra: &str, missing: bool, all: bool) -> String {
+    fn planned_with(sight: Observability, extra: &str, missing: bool, all: bool) -> String {
         let report = BTreeMap::from([("git".to_owned(), "git version 2.43.0".into())]);
         let facts = BTreeSet::from([HostFact::Git]);
-        let host = Host { facts, sight, report, ..Host::default() };
-        let selection = Selection::new::<&str>(&[], Slow::ByIdOnly).unwrap();
+        let host = HostFacts { facts, sight, report, ..HostFacts::default() };
+        let selection = CaseSelection::new::<&str>(&[], SlowCases::ByIdOnly).unwrap();
         let plan = plan(&suite(extra), &selection, &[backend(missing)], &host, PlanOptions { all });
         assert_eq!(plan.cases.len(), 1);
         match &plan.cases[0].what {
-            Planned::Run => "run".to_owned(),
-            Planned::Skip { verdict, reason } => format!("{verdict}({reason})"),
+            PlannedAction::Run => "run".to_owned(),
+            PlannedAction::Skip { verdict, reason } => format!("{verdict}({reason})"),
         }
     }
 
@@ -234,24 +234,25 @@ mod tests {
         #[case] by_little: &str,
         #[values(false, true)] all: bool,
     ) {
-        assert_eq!(planned_with(Sight::default(), extra, false, all), by_all);
-        assert_eq!(planned_with(Sight::on_macos(), extra, false, all), by_little);
+        assert_eq!(planned_with(Observability::default(), extra, false, all), by_all);
+        assert_eq!(planned_with(Observability::on_macos(), extra, false, all), by_little);
     }
 
     #[test]
     fn what_cannot_be_seen_is_said_before_that_the_backend_is_missing() {
         let extra = "control: private_ns";
         let of = |sight| planned_with(sight, extra, true, false);
-        assert_eq!(of(Sight::default()), "skipped(not installed)");
-        assert_eq!(of(Sight::on_macos()), "not-applicable(namespaces)");
+        assert_eq!(of(Observability::default()), "skipped(not installed)");
+        assert_eq!(of(Observability::on_macos()), "not-applicable(namespaces)");
     }
 
     #[test]
     fn every_selected_case_meets_every_backend() {
         let suite = suite("rows: {a: {}, b: {}, c: {level: may}}");
-        let selection = Selection::new(&["level:must"], Slow::ByIdOnly).unwrap();
+        let selection = CaseSelection::new(&["level:must"], SlowCases::ByIdOnly).unwrap();
         let backends = [backend(false), backend(true)];
-        let plan = plan(&suite, &selection, &backends, &Host::default(), PlanOptions::default());
+        let plan =
+            plan(&suite, &selection, &backends, &HostFacts::default(), PlanOptions::default());
         let pairs: Vec<_> =
             plan.cases.iter().map(|planned| (planned.case, planned.backend)).collect();
         assert_eq!(pairs, [(0, 0), (0, 1), (1, 0), (1, 1)]);

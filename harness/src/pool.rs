@@ -2,7 +2,7 @@
 //! by workers and signals; a worker that holds a job for too long is killed. Main function:
 //! [`run`].
 
-mod line;
+mod connection;
 mod loss;
 
 use std::collections::{HashMap, HashSet};
@@ -20,11 +20,11 @@ use nix::sys::signal::Signal;
 use nix::unistd::{Pid, getpid};
 use signal_hook::{SigId, low_level};
 
-use crate::execution::{Arm, ArmKind, Execution};
-use crate::worker::{Birthright, live};
+use crate::execution::{ArmKind, ArmRecord, CaseExecution};
+use crate::worker::{WorkerContext, live};
 use crate::{sweep, sys, termination};
-use line::{Broken, Said, WorkerLine};
-use loss::{Loss, end};
+use connection::{BrokenLine, WorkerLine, WorkerMessage};
+use loss::{WorkerLoss, end};
 
 /// The number of times that a worker may die on a job before the job is given up.
 const LIVES: usize = 2;
@@ -52,12 +52,12 @@ const SHRINK: usize = 8;
 
 /// The end of the run.
 #[derive(Debug)]
-pub enum Ended {
+pub enum PoolEnd {
     /// Every arm was executed: (case, backend) → what was seen.
-    Complete(HashMap<(usize, usize), Execution>),
+    Complete(HashMap<(usize, usize), CaseExecution>),
     /// The signal that came first, or none if the caller wants no more; and the observations until
     /// then.
-    Cut(Option<Signal>, HashMap<(usize, usize), Execution>),
+    Cut(Option<Signal>, HashMap<(usize, usize), CaseExecution>),
 }
 
 /// The progress of the pool.
@@ -70,21 +70,21 @@ pub struct PoolProgress<'a> {
     /// The (case, backend) pairs of which an arm was seen since this was told last.
     pub touched: &'a [(usize, usize)],
     /// The observations of every pair.
-    pub seen: &'a HashMap<(usize, usize), Execution>,
+    pub seen: &'a HashMap<(usize, usize), CaseExecution>,
 }
 
 /// One worker process and what it is doing.
 #[derive(Debug)]
-struct Worker {
+struct WorkerProcess {
     pid: Pid,
     line: WorkerLine,
     waits: bool,
-    job: Option<Held>,
+    job: Option<HeldJob>,
 }
 
 /// A job that a worker holds.
 #[derive(Debug, Clone, Copy)]
-struct Held {
+struct HeldJob {
     job: usize,
     /// True if it has not yet begun to wait.
     starting: bool,
@@ -99,41 +99,41 @@ struct Held {
 /// # Errors
 /// Returns an error when workers cannot be made or waited for.
 pub fn run(
-    birthright: &Birthright<'_>,
+    birthright: &WorkerContext<'_>,
     slots: usize,
     mut progress: impl FnMut(PoolProgress<'_>) -> ControlFlow<()>,
-) -> io::Result<Ended> {
+) -> io::Result<PoolEnd> {
     sys::subreaper()?;
     let changes = ChildChanges::watch()?;
-    let mut pool = Pool::new(birthright, slots, changes.ends)?;
+    let mut pool = WorkerPool::new(birthright, slots, changes.ends)?;
     let total = birthright.order.jobs.len();
     loop {
         if let Some(signal) = termination::received() {
-            return Ok(Ended::Cut(Some(signal), std::mem::take(&mut pool.seen)));
+            return Ok(PoolEnd::Cut(Some(signal), std::mem::take(&mut pool.seen)));
         }
         if pool.done >= total {
-            return Ok(Ended::Complete(std::mem::take(&mut pool.seen)));
+            return Ok(PoolEnd::Complete(std::mem::take(&mut pool.seen)));
         }
         pool.hand_out()?;
         pool.wait(changes.line.as_fd())?;
         pool.listen()?;
         if changes.came() {
             pool.lose(|worker| {
-                (worker.job.is_some() && stands_still(worker)).then_some(Loss::Stopped)
+                (worker.job.is_some() && stands_still(worker)).then_some(WorkerLoss::Stopped)
             })?;
         }
         let now = Instant::now();
-        let overdue = |worker: &Worker| worker.job.is_some_and(|held| held.deadline <= now);
-        pool.lose(|worker| overdue(worker).then_some(Loss::Overdue))?;
+        let overdue = |worker: &WorkerProcess| worker.job.is_some_and(|held| held.deadline <= now);
+        pool.lose(|worker| overdue(worker).then_some(WorkerLoss::Overdue))?;
         let touched = std::mem::take(&mut pool.touched);
         let (done, seen) = (pool.done, &pool.seen);
         if progress(PoolProgress { done, total, touched: &touched, seen }).is_break() {
-            return Ok(Ended::Cut(None, std::mem::take(&mut pool.seen)));
+            return Ok(PoolEnd::Cut(None, std::mem::take(&mut pool.seen)));
         }
     }
 }
 
-fn stands_still(worker: &Worker) -> bool {
+fn stands_still(worker: &WorkerProcess) -> bool {
     sys::stands_still(worker.pid).unwrap_or(false)
 }
 
@@ -171,17 +171,17 @@ impl Drop for ChildChanges {
     }
 }
 
-struct Pool<'a> {
-    birthright: &'a Birthright<'a>,
+struct WorkerPool<'a> {
+    birthright: &'a WorkerContext<'a>,
     /// Descriptors of this process that no worker needs.
     ends: [RawFd; 2],
-    workers: Vec<Worker>,
+    workers: Vec<WorkerProcess>,
     born: usize,
     /// Jobs still to do, by pool, the next one last.
     queues: [Vec<usize>; 2],
     held: HashSet<Exclusive>,
     deaths: HashMap<usize, usize>,
-    seen: HashMap<(usize, usize), Execution>,
+    seen: HashMap<(usize, usize), CaseExecution>,
     /// The pairs of which that is news.
     touched: Vec<(usize, usize)>,
     done: usize,
@@ -189,8 +189,8 @@ struct Pool<'a> {
     large: usize,
 }
 
-impl<'a> Pool<'a> {
-    fn new(birthright: &'a Birthright<'a>, slots: usize, ends: [RawFd; 2]) -> io::Result<Self> {
+impl<'a> WorkerPool<'a> {
+    fn new(birthright: &'a WorkerContext<'a>, slots: usize, ends: [RawFd; 2]) -> io::Result<Self> {
         let jobs = &birthright.order.jobs;
         let mut queues: [Vec<usize>; 2] = Default::default();
         for (at, job) in jobs.iter().enumerate().rev() {
@@ -219,12 +219,12 @@ impl<'a> Pool<'a> {
     fn staff(&mut self, busy: usize, waiting: usize) -> io::Result<()> {
         for (waits, count) in [(false, busy), (true, waiting)] {
             if count > 0 {
-                self.bear(waits).map_err(|error| unborn(&error))?;
+                self.spawn_worker(waits).map_err(|error| unborn(&error))?;
             }
         }
         let more = |waits, count: usize| std::iter::repeat_n(waits, count.saturating_sub(1));
         for waits in more(true, waiting).chain(more(false, busy)) {
-            if self.bear(waits).is_err() {
+            if self.spawn_worker(waits).is_err() {
                 self.shrink();
                 break;
             }
@@ -246,7 +246,7 @@ impl<'a> Pool<'a> {
         }
     }
 
-    fn bear(&mut self, waits: bool) -> io::Result<()> {
+    fn spawn_worker(&mut self, waits: bool) -> io::Result<()> {
         let (ours, theirs) = UnixStream::pair()?;
         let number = self.born;
         // A sibling's line kept open here would hide its boss's death from it; by the others, a
@@ -266,7 +266,7 @@ impl<'a> Pool<'a> {
             live(number, &theirs, self.birthright)
         })?;
         self.born += 1;
-        self.workers.push(Worker { pid, line: WorkerLine::new(ours)?, waits, job: None });
+        self.workers.push(WorkerProcess { pid, line: WorkerLine::new(ours)?, waits, job: None });
         Ok(())
     }
 
@@ -276,7 +276,7 @@ impl<'a> Pool<'a> {
             if self.workers[at].job.is_some() {
                 continue;
             }
-            let starting = |worker: &&Worker| worker.job.is_some_and(|held| held.starting);
+            let starting = |worker: &&WorkerProcess| worker.job.is_some_and(|held| held.starting);
             if self.workers.iter().filter(starting).count() >= STARTING {
                 break;
             }
@@ -285,7 +285,7 @@ impl<'a> Pool<'a> {
             let exclusive = &self.birthright.order.jobs[job].exclusive;
             self.held.extend(exclusive);
             let deadline = Instant::now() + self.birthright.order.patience(job);
-            self.workers[at].job = Some(Held { job, starting: waits, deadline });
+            self.workers[at].job = Some(HeldJob { job, starting: waits, deadline });
             self.workers[at].line.hand_out(job)?;
         }
         Ok(())
@@ -329,12 +329,12 @@ impl<'a> Pool<'a> {
         let mut at = 0;
         while at < self.workers.len() {
             let held = self.workers[at].job.map(|held| held.job);
-            let (said, broken) = self.workers[at].line.hear(held);
+            let (said, broken) = self.workers[at].line.read_messages(held);
             for said in said {
                 let worker = &mut self.workers[at];
                 match (said, &mut worker.job) {
-                    (Said::Settled, Some(held)) => held.starting = false,
-                    (Said::Answer(arm, bytes), Some(Held { job, .. })) => {
+                    (WorkerMessage::Settled, Some(held)) => held.starting = false,
+                    (WorkerMessage::Answer(arm, bytes), Some(HeldJob { job, .. })) => {
                         let job = *job;
                         worker.job = None;
                         let arm = self.bounded(arm, bytes);
@@ -345,19 +345,21 @@ impl<'a> Pool<'a> {
             }
             match broken {
                 None => at += 1,
-                Some(Broken::Closed) => self.bury(at, &Loss::Died)?,
-                Some(Broken::Forged(what)) => self.bury(at, &Loss::Forged(what))?,
+                Some(BrokenLine::Closed) => self.reap_worker(at, &WorkerLoss::Died)?,
+                Some(BrokenLine::Forged(what)) => {
+                    self.reap_worker(at, &WorkerLoss::Forged(what))?;
+                }
             }
         }
         Ok(())
     }
 
     /// Replaces every worker that `loss` finds lost.
-    fn lose(&mut self, loss: impl Fn(&Worker) -> Option<Loss>) -> io::Result<()> {
+    fn lose(&mut self, loss: impl Fn(&WorkerProcess) -> Option<WorkerLoss>) -> io::Result<()> {
         let mut at = 0;
         while at < self.workers.len() {
             match loss(&self.workers[at]) {
-                Some(loss) => self.bury(at, &loss)?,
+                Some(loss) => self.reap_worker(at, &loss)?,
                 None => at += 1,
             }
         }
@@ -365,19 +367,19 @@ impl<'a> Pool<'a> {
     }
 
     /// Returns `arm`, whose answer had so many bytes, as far as there is room for it.
-    fn bounded(&mut self, arm: Arm, bytes: usize) -> Arm {
+    fn bounded(&mut self, arm: ArmRecord, bytes: usize) -> ArmRecord {
         if bytes > SMALL {
             self.large += bytes;
         }
         match self.large > LARGE && bytes > SMALL {
-            true => Arm::Fault(format!(
+            true => ArmRecord::Fault(format!(
                 "the arms of this run have left too much to tell: {bytes} bytes more"
             )),
             false => arm,
         }
     }
 
-    fn take(&mut self, job: usize, arm: Arm) {
+    fn take(&mut self, job: usize, arm: ArmRecord) {
         self.free(job);
         let job = &self.birthright.order.jobs[job];
         let arms = std::iter::repeat_n(arm, job.serves.len());
@@ -403,21 +405,21 @@ impl<'a> Pool<'a> {
 
     /// A worker is lost: its orphans come to us and die, too; a job whose worker died gets another
     /// try, then up.
-    fn bury(&mut self, at: usize, loss: &Loss) -> io::Result<()> {
+    fn reap_worker(&mut self, at: usize, loss: &WorkerLoss) -> io::Result<()> {
         let worker = self.workers.swap_remove(at);
         let why = end(worker.pid, loss);
         sweep::kill_children(&self.ours());
-        if let Some(Held { job, .. }) = worker.job {
+        if let Some(HeldJob { job, .. }) = worker.job {
             let deaths = self.deaths.entry(job).or_insert(0);
             *deaths += 1;
-            if *deaths < LIVES && matches!(loss, Loss::Died | Loss::Stopped) {
+            if *deaths < LIVES && matches!(loss, WorkerLoss::Died | WorkerLoss::Stopped) {
                 self.free(job);
                 self.queues[usize::from(worker.waits)].push(job);
             } else {
-                self.take(job, Arm::Fault(why));
+                self.take(job, ArmRecord::Fault(why));
             }
         }
-        match self.bear(worker.waits) {
+        match self.spawn_worker(worker.waits) {
             Err(error) if self.workers.iter().all(|other| other.waits != worker.waits) => {
                 Err(unborn(&error))
             }
@@ -434,7 +436,7 @@ impl<'a> Pool<'a> {
 
     /// Hangs up on `workers` and waits until they have cleaned up; a worker that takes too long is
     /// killed.
-    fn retire(&self, workers: Vec<Worker>) {
+    fn retire(&self, workers: Vec<WorkerProcess>) {
         let mut left: Vec<Pid> = workers.into_iter().map(|worker| worker.pid).collect();
         let deadline = Instant::now() + PARTING;
         left.retain(|pid| !sweep::reaped(*pid));
@@ -462,7 +464,7 @@ fn wide() -> usize {
     WAITING.min(usize::try_from(soft / 2).unwrap_or(WAITING)).max(1)
 }
 
-impl Drop for Pool<'_> {
+impl Drop for WorkerPool<'_> {
     fn drop(&mut self) {
         let workers = std::mem::take(&mut self.workers);
         self.retire(workers);

@@ -10,12 +10,12 @@ use std::path::{Path, PathBuf};
 pub struct InstalledProbe {
     /// The path of the probe.
     pub path: PathBuf,
-    facts: Facts,
+    facts: ProgramIdentity,
 }
 
 /// The identity of the file. No call can set its ctime back.
 #[derive(Debug, PartialEq, Eq)]
-struct Facts {
+struct ProgramIdentity {
     identity: (u64, u64),
     size: u64,
     mode: u32,
@@ -29,13 +29,13 @@ impl InstalledProbe {
     /// # Errors
     /// The errno of lstat(2).
     pub fn remember(path: PathBuf) -> io::Result<Self> {
-        let facts = Facts::of(&path)?;
+        let facts = ProgramIdentity::read_identity(&path)?;
         Ok(Self { path, facts })
     }
 
     /// Describes the change to the probe in a few words; nothing if it is the installed one.
     pub fn change(&self) -> Option<String> {
-        match Facts::of(&self.path) {
+        match ProgramIdentity::read_identity(&self.path) {
             Ok(now) if now == self.facts => None,
             Ok(now) if now.identity != self.facts.identity => {
                 Some("the probe was replaced by another file".to_owned())
@@ -46,8 +46,8 @@ impl InstalledProbe {
     }
 }
 
-impl Facts {
-    fn of(path: &Path) -> io::Result<Self> {
+impl ProgramIdentity {
+    fn read_identity(path: &Path) -> io::Result<Self> {
         let meta = path.symlink_metadata()?;
         Ok(Self {
             identity: (meta.dev(), meta.ino()),

@@ -1,23 +1,24 @@
 //! One case against one backend as a script that needs no harness ([`script`]): the fixture, the
 //! rendered policy, the act, and a look from outside before and after. Pure.
 
-mod judged;
-mod laid;
-mod question;
+mod commands;
+mod fixture;
+mod judgement;
+mod query;
 mod shell;
-mod started;
 
 use boxproof_cases::case::{
-    Decision, During, Moment, NetworkSpec, Oracle, PortSpec, RunSpec, Step, Stimulus, Target,
+    BackendStimulus, CaseStep, DuringEvent, ExpectedDecision, Moment, NetworkSpec, Oracle,
+    PortSpec, RunSpec, SignalTarget,
 };
 use boxproof_cases::{Case, Suite};
 
-use crate::asked;
-use crate::backend::{Backend, Kind};
+use crate::backend::{Backend, BackendKind};
+use crate::case_summary;
 use crate::execution::ArmKind;
-use crate::run::Rendered;
+use crate::run::RenderedArm;
 
-use shell::Shell;
+use shell::ScriptShell;
 
 /// The functions that a script is written in; it stands beside the script under this name.
 pub const LIBRARY: (&str, &str) = ("lib.sh", include_str!("repro/lib.sh"));
@@ -28,7 +29,7 @@ pub const PROBE: &str = "boxprobe";
 
 /// The subject of a script.
 #[derive(Debug, Clone, Copy)]
-pub struct Subject<'a> {
+pub struct ScriptSubject<'a> {
     /// The case.
     pub case: &'a Case,
     /// The corpus it is of.
@@ -38,14 +39,14 @@ pub struct Subject<'a> {
     /// The arm that the script is about.
     pub arm: ArmKind,
     /// The rendered arm.
-    pub rendered: &'a Rendered,
+    pub rendered: &'a RenderedArm,
     /// The control, where the script runs it first.
-    pub control: Option<&'a Rendered>,
+    pub control: Option<&'a RenderedArm>,
     /// The user it was rendered for: a backend may be told otherwise as root.
     pub uid: u32,
 }
 
-fn has_late_port(step: &Step) -> bool {
+fn has_late_port(step: &CaseStep) -> bool {
     matches!(step.policy.network, Some(NetworkSpec::Proxy { port: PortSpec::Text(_) }))
 }
 
@@ -55,7 +56,7 @@ pub fn obstacle(case: &Case, backend: &Backend) -> Option<String> {
     let texts = || case.strings().into_iter().chain(case.shell_lines());
     let obstacles = [
         (
-            matches!(backend.kind, Kind::Refuse | Kind::Double(_)),
+            matches!(backend.kind, BackendKind::Refuse | BackendKind::Double(_)),
             "this backend starts nothing that a script could show",
         ),
         (
@@ -68,7 +69,7 @@ pub fn obstacle(case: &Case, backend: &Backend) -> Option<String> {
             "it needs a terminal of its own, which a plain script cannot make",
         ),
         (
-            case.question().is_some() && !matches!(backend.kind, Kind::Native { .. }),
+            case.question().is_some() && !matches!(backend.kind, BackendKind::Native { .. }),
             "this backend does not speak the verbs that ask",
         ),
         (
@@ -85,7 +86,10 @@ pub fn obstacle(case: &Case, backend: &Backend) -> Option<String> {
             "it needs a host or a network inside this one, which a script does not build",
         ),
         (
-            matches!(case.expect.decision, Decision::Withheld(_) | Decision::AllowedOrRefused(_)),
+            matches!(
+                case.expect.decision,
+                ExpectedDecision::Withheld(_) | ExpectedDecision::AllowedOrRefused(_)
+            ),
             "it is about a backend that may start nothing, which a script does not tell apart",
         ),
         (
@@ -105,8 +109,7 @@ pub fn obstacle(case: &Case, backend: &Backend) -> Option<String> {
             "a text of it holds a NUL byte, which a shell cannot write",
         ),
     ];
-    let found = obstacles.into_iter().find(|(there, _)| *there);
-    found.map(|(_, why)| why.to_owned())
+    obstacles.into_iter().find(|(there, _)| *there).map(|(_, why)| why.to_owned())
 }
 
 fn about_terminal(oracle: &Oracle) -> bool {
@@ -114,31 +117,34 @@ fn about_terminal(oracle: &Oracle) -> bool {
     matches!(oracle, Untyped(_) | Displayed(_) | Undisplayed(_) | TerminalRestored(_))
 }
 
-fn is_plain_signal(during: &During) -> bool {
+fn is_plain_signal(during: &DuringEvent) -> bool {
     during.when == Moment::Ready
         && during.after_ms == 0
-        && matches!(during.what, Stimulus::Signal(_, Target::Backend))
+        && matches!(during.what, BackendStimulus::Signal(_, SignalTarget::Backend))
 }
 
 /// Returns the script.
 ///
 /// # Errors
 /// The reason why it cannot be written.
-pub fn script(subject: &Subject<'_>) -> Result<String, String> {
+pub fn script(subject: &ScriptSubject<'_>) -> Result<String, String> {
     if let Some(why) = obstacle(subject.case, subject.backend) {
         return Err(why);
     }
-    let shell = Shell::of(subject.rendered, subject.backend)?;
-    let control = subject.control.map(|control| Shell::of(control, subject.backend)).transpose()?;
+    let shell = ScriptShell::for_arm(subject.rendered, subject.backend)?;
+    let control = subject
+        .control
+        .map(|control| ScriptShell::for_arm(control, subject.backend))
+        .transpose()?;
     let mut parts = vec![head(subject), settings(subject, &shell)];
-    parts.push(laid::fixture(subject.case, &shell)?);
-    parts.push(judged::looks(subject.case, &started::besides(subject), &shell)?);
-    parts.push(started::meanings(subject.backend, &shell, subject.rendered));
+    parts.push(fixture::fixture(subject.case, &shell)?);
+    parts.push(judgement::looks(subject.case, &commands::besides(subject), &shell)?);
+    parts.push(commands::meanings(subject.backend, &shell, subject.rendered));
     if let (Some(rendered), Some(shell)) = (subject.control, &control) {
-        parts.push(started::steps("control", subject.case, rendered, shell)?);
+        parts.push(commands::steps("control", subject.case, rendered, shell)?);
     }
     let word = arm_word(subject.arm);
-    parts.push(started::steps(word, subject.case, subject.rendered, &shell)?);
+    parts.push(commands::steps(word, subject.case, subject.rendered, &shell)?);
     parts.push(course(subject));
     Ok(parts.join("\n"))
 }
@@ -147,9 +153,9 @@ pub fn script(subject: &Subject<'_>) -> Result<String, String> {
 ///
 /// # Errors
 /// The reason why it cannot be written.
-pub fn question_script(subject: &Subject<'_>, request: &str) -> Result<String, String> {
-    let shell = Shell::of(subject.rendered, subject.backend)?;
-    let body = question::body(subject.case, subject.backend, &shell, request)?;
+pub fn question_script(subject: &ScriptSubject<'_>, request: &str) -> Result<String, String> {
+    let shell = ScriptShell::for_arm(subject.rendered, subject.backend)?;
+    let body = query::body(subject.case, subject.backend, &shell, request)?;
     Ok(format!("{}\n{body}", head(subject)))
 }
 
@@ -157,11 +163,11 @@ pub fn question_script(subject: &Subject<'_>, request: &str) -> Result<String, S
 ///
 /// # Errors
 /// A part that cannot be written in a shell.
-pub fn preview(subject: &Subject<'_>) -> Result<String, String> {
-    let shell = Shell::of(subject.rendered, subject.backend)?;
-    let laid = laid::fixture(subject.case, &shell)?;
+pub fn preview(subject: &ScriptSubject<'_>) -> Result<String, String> {
+    let shell = ScriptShell::for_arm(subject.rendered, subject.backend)?;
+    let laid = fixture::fixture(subject.case, &shell)?;
     let word = arm_word(subject.arm);
-    Ok(format!("{laid}\n{}", started::steps(word, subject.case, subject.rendered, &shell)?))
+    Ok(format!("{laid}\n{}", commands::steps(word, subject.case, subject.rendered, &shell)?))
 }
 
 /// The name of an arm's functions.
@@ -173,8 +179,8 @@ pub fn arm_word(arm: ArmKind) -> &'static str {
     }
 }
 
-fn head(subject: &Subject<'_>) -> String {
-    let Subject { case, backend, arm, suite, .. } = subject;
+fn head(subject: &ScriptSubject<'_>) -> String {
+    let ScriptSubject { case, backend, arm, suite, .. } = subject;
     let version = backend.version.as_deref().unwrap_or("without a version");
     let mut lines = vec![
         format!("{} against {} {version}, arm {}", case.id, backend.name, arm_word(*arm)),
@@ -186,7 +192,7 @@ fn head(subject: &Subject<'_>) -> String {
         lines.push(text.unwrap_or_else(|| id.to_string()));
     }
     lines.push(String::new());
-    let asked = asked::of(case);
+    let asked = case_summary::summarize_case(case);
     lines.extend(asked.parts().map(|(name, text)| format!("{name}: {text}")));
     let meaning = match arm {
         ArmKind::Confined => "0 the failure shows, 1 it does not, 2 nothing was learnt",
@@ -200,8 +206,8 @@ fn head(subject: &Subject<'_>) -> String {
     format!("#!/bin/sh\n{}", commented.collect::<String>())
 }
 
-fn settings(subject: &Subject<'_>, shell: &Shell) -> String {
-    let Subject { case, backend, rendered, .. } = subject;
+fn settings(subject: &ScriptSubject<'_>, shell: &ScriptShell) -> String {
+    let ScriptSubject { case, backend, rendered, .. } = subject;
     let text = |name: &str| shell::quoted(rendered.vars.get(name).unwrap_or_default());
     let program = backend.program.as_ref().map(|program| program.display().to_string());
     let limit = case.timeout_ms.div_ceil(1000);
@@ -211,7 +217,7 @@ fn settings(subject: &Subject<'_>, shell: &Shell) -> String {
         format!("nonce={} canary={} limit={limit}", text("NONCE"), text("CANARY")),
         format!("backend=${{BACKEND:-{}}}", shell::quoted(&program.unwrap_or_default())),
     ];
-    lines.push(judged::settings(case, &started::besides(subject)));
+    lines.push(judgement::settings(case, &commands::besides(subject)));
     lines.push(". \"$here/lib.sh\"".to_owned());
     let stdin = match &case.stdin {
         Some(text) => format!(
@@ -225,13 +231,13 @@ fn settings(subject: &Subject<'_>, shell: &Shell) -> String {
 }
 
 /// Returns the lines of the script's course, in order.
-fn course(subject: &Subject<'_>) -> String {
+fn course(subject: &ScriptSubject<'_>) -> String {
     let case = subject.case;
     let check = if case.expect.decision.is_negative() { "shown" } else { "works" };
     let expected = format!(
         "say {}\nsay {}\n",
         shell::quoted(&format!("case:     {}", case.purpose)),
-        shell::quoted(&format!("expected: {}", asked::of(case).expect))
+        shell::quoted(&format!("expected: {}", case_summary::summarize_case(case).expect))
     );
     let root = if subject.uid == 0 { "=" } else { "!=" };
     let who = if subject.uid == 0 { "root" } else { "an ordinary user" };

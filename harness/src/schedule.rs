@@ -7,8 +7,8 @@ use std::time::Duration;
 use boxproof_cases::Case;
 use boxproof_cases::case::{Control, Exclusive, Twin};
 
-use crate::backend::{Backend, Kind, Stop};
-use crate::execution::{ArmKind, Execution};
+use crate::backend::{Backend, BackendKind, StopMethod};
+use crate::execution::{ArmKind, CaseExecution};
 
 /// The time that a job may take besides its time limits: for the layout, the sweep and a busy host.
 pub const MARGIN: Duration = Duration::from_secs(45);
@@ -19,20 +19,20 @@ const FOREVER_MS: u64 = 7 * 24 * 3_600_000;
 
 /// Everything there is to execute.
 #[derive(Debug)]
-pub struct Order {
+pub struct JobSchedule {
     /// The cases, as planned.
     pub cases: Vec<Arc<Case>>,
     /// The backends.
     pub backends: Vec<Backend>,
     /// Every arm to execute.
-    pub jobs: Vec<Job>,
+    pub jobs: Vec<ArmJob>,
     /// True if each arm is executed several times, to prove what it leaves on the host.
     pub confirms_strays: bool,
 }
 
 /// One arm to execute.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Job {
+pub struct ArmJob {
     /// Index of the case.
     pub case: usize,
     /// Index of the backend; any for a control.
@@ -50,17 +50,17 @@ pub struct Job {
 }
 
 /// Returns whether every arm that `case` asks for has been executed.
-pub fn is_whole(case: &Case, execution: &Execution) -> bool {
+pub fn is_whole(case: &Case, execution: &CaseExecution) -> bool {
     let control = matches!(case.control, Control::None(_)) || execution.control.is_some();
     let twin = !matches!(case.twin, Some(Twin::Overlay(_))) || execution.twin.is_some();
     control && twin && execution.confined.is_some()
 }
 
-impl Order {
+impl JobSchedule {
     /// The arms of every (case, backend) pair to run. A control is executed once for all backends,
     /// unless chance or time play a part in it.
     pub fn new(cases: Vec<Arc<Case>>, backends: Vec<Backend>, pairs: &[(usize, usize)]) -> Self {
-        let mut jobs: Vec<Job> = Vec::new();
+        let mut jobs: Vec<ArmJob> = Vec::new();
         let mut controls: HashMap<usize, usize> = HashMap::new();
         for &(case, backend) in pairs {
             let it = &cases[case];
@@ -72,14 +72,14 @@ impl Order {
                     Some(at) => jobs[*at].serves.push((case, backend)),
                     None => {
                         controls.insert(case, jobs.len());
-                        jobs.push(Job::for_one(case, backend, ArmKind::Control, it));
+                        jobs.push(ArmJob::for_one(case, backend, ArmKind::Control, it));
                     }
                 }
             }
             if matches!(it.twin, Some(Twin::Overlay(_))) {
-                jobs.push(Job::for_one(case, backend, ArmKind::Twin, it));
+                jobs.push(ArmJob::for_one(case, backend, ArmKind::Twin, it));
             }
-            jobs.push(Job::for_one(case, backend, ArmKind::Confined, it));
+            jobs.push(ArmJob::for_one(case, backend, ArmKind::Confined, it));
         }
         Self { cases, backends, jobs, confirms_strays: false }
     }
@@ -96,8 +96,8 @@ impl Order {
         if self.suspected().len() < 2 {
             return vec![self];
         }
-        let whose = |job: &Job| (job.arm != ArmKind::Control).then_some(job.backend);
-        let mut parts: BTreeMap<Option<usize>, Vec<Job>> = BTreeMap::new();
+        let whose = |job: &ArmJob| (job.arm != ArmKind::Control).then_some(job.backend);
+        let mut parts: BTreeMap<Option<usize>, Vec<ArmJob>> = BTreeMap::new();
         for job in self.jobs {
             parts.entry(whose(&job)).or_default().push(job);
         }
@@ -132,12 +132,12 @@ impl Order {
         let job = &self.jobs[number];
         let (case, backend) = (&self.cases[job.case], &self.backends[job.backend]);
         let (steps, grace_ms) = match (&backend.kind, job.arm) {
-            (_, ArmKind::Control) | (Kind::Bare | Kind::Refuse, _) => (0, 0),
-            (Kind::Argv(manifest), _) => {
+            (_, ArmKind::Control) | (BackendKind::Bare | BackendKind::Refuse, _) => (0, 0),
+            (BackendKind::Argv(manifest), _) => {
                 let steps = manifest.set_up.len() + manifest.tear_down.len();
                 (steps as u64, manifest.stop.grace_ms)
             }
-            (_, _) => (0, Stop::default().grace_ms),
+            (_, _) => (0, StopMethod::default().grace_ms),
         };
         let rounds = case.steps.len() as u64 + u64::from(case.repeat);
         let commands = rounds.saturating_mul(1 + steps.saturating_mul(case.parallel.into())) + 1;
@@ -168,7 +168,7 @@ fn repeatable(case: &Case) -> bool {
     case.repeat == 1 && case.parallel == 1 && case.during.is_empty()
 }
 
-impl Job {
+impl ArmJob {
     fn for_one(case: usize, backend: usize, arm: ArmKind, it: &Case) -> Self {
         Self {
             case,
@@ -192,12 +192,12 @@ mod tests {
     const DENIED: &str = "fixture: {f: x}\nact: {sh: 'true'}\n\
         expect: {denied: {errno: [EROFS]}, oracle: [{unchanged: f}]}\n";
 
-    fn order(text: &str, pairs: &[(usize, usize)]) -> Order {
+    fn order(text: &str, pairs: &[(usize, usize)]) -> JobSchedule {
         let cases = vec![Arc::new(case(text)), Arc::new(case(text))];
-        Order::new(cases, vec![bare("one"), bare("two")], pairs)
+        JobSchedule::new(cases, vec![bare("one"), bare("two")], pairs)
     }
 
-    fn arms(order: &Order) -> Vec<(ArmKind, usize, usize)> {
+    fn arms(order: &JobSchedule) -> Vec<(ArmKind, usize, usize)> {
         order.jobs.iter().map(|job| (job.arm, job.case, job.backend)).collect()
     }
 

@@ -14,7 +14,7 @@ use std::os::fd::OwnedFd;
 use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
 
-use boxproof_probes::Key;
+use boxproof_probes::SealKey;
 use nix::sys::stat::{Mode, umask};
 use nix::unistd::{Pid, Uid};
 
@@ -31,7 +31,7 @@ const SEALS: bool = cfg!(target_os = "linux");
 
 /// The directory of one run. Dropping it waits until it is gone, or tells what stays.
 #[derive(Debug)]
-pub struct Scratch {
+pub struct ScratchDirectory {
     /// The run's own directory.
     pub path: PathBuf,
     /// The run's word; every nonce of it starts with this, and it tells how directories are called.
@@ -49,7 +49,7 @@ pub struct Scratch {
     umask: Mode,
 }
 
-impl Scratch {
+impl ScratchDirectory {
     /// Makes the directory below `base` and starts its janitor. Call before any thread exists.
     ///
     /// # Errors
@@ -62,7 +62,7 @@ impl Scratch {
     /// Makes a scratch directory with an ordinary name: it stays where run and janitor are killed.
     ///
     /// # Errors
-    /// As [`Scratch::make`].
+    /// As [`ScratchDirectory::make`].
     pub fn make_ordinary(base: &Path) -> io::Result<Self> {
         Self::make_called(base, names::ordinary_run(&sys::random::<4>()?))
     }
@@ -77,7 +77,8 @@ impl Scratch {
                 return error;
             }
             let base = base.display();
-            let message = format!("scratch folder {base}: {error}; `--scratch DIR` names another");
+            let message =
+                format!("scratch directory {base}: {error}; `--scratch DIR` names another");
             io::Error::new(error.kind(), message)
         })
     }
@@ -116,17 +117,17 @@ impl Scratch {
     /// Installs the probe in a new directory called `name`.
     ///
     /// # Errors
-    /// As [`Scratch::install_probe`].
+    /// As [`ScratchDirectory::install_probe`].
     pub fn install_probe_in(&self, name: &str) -> io::Result<PathBuf> {
-        let folder = self.path.join(name);
-        std::fs::create_dir(&folder)?;
-        let probe = folder.join("boxprobe");
+        let directory = self.path.join(name);
+        std::fs::create_dir(&directory)?;
+        let probe = directory.join("boxprobe");
         // By descriptor: the file at that path may be another one by now.
         let mut program = File::open(own_program())?;
         let mut copy = File::create(&probe)?;
         io::copy(&mut program, &mut copy)?;
         if SEALS {
-            copy.write_all(&Key::new(sys::random_bytes()?).trailer())?;
+            copy.write_all(&SealKey::new(sys::random_bytes()?).trailer())?;
         }
         copy.set_permissions(std::fs::Permissions::from_mode(0o555))?;
         Ok(probe)
@@ -144,7 +145,7 @@ pub(crate) fn program_size() -> u64 {
     own_program().metadata().map_or(0, |meta| meta.len())
 }
 
-impl Drop for Scratch {
+impl Drop for ScratchDirectory {
     fn drop(&mut self) {
         removal::tell(&self.directory.remove());
         base::remove_empty(&self.emptied);

@@ -1,4 +1,4 @@
-//! The selection of cases: [`Selection`], a list of filters.
+//! The selection of cases: [`CaseSelection`], a list of filters.
 //!
 //! | filter | selects |
 //! |---|---|
@@ -8,7 +8,7 @@
 //! | `!FILTER` | takes out again what FILTER selects |
 //!
 //! Filters of one kind add up; what all kinds have in common is selected. Slow cases come only by
-//! their exact id (of the case or of one row) or with [`Slow::Included`].
+//! their exact id (of the case or of one row) or with [`SlowCases::Included`].
 
 use std::collections::BTreeSet;
 
@@ -23,7 +23,7 @@ const KEYS: &str = "level:, area: and needs:";
 
 /// The treatment of slow cases.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
-pub enum Slow {
+pub enum SlowCases {
     /// Only by their exact id.
     #[default]
     ByIdOnly,
@@ -33,9 +33,9 @@ pub enum Slow {
 
 /// The cases that are asked for; by default every one that is not slow.
 #[derive(Debug, Clone, Default)]
-pub struct Selection {
-    filters: Vec<Filter>,
-    slow: Slow,
+pub struct CaseSelection {
+    filters: Vec<CaseFilter>,
+    slow: SlowCases,
     /// Lists of ids, each with its name: only what all of them hold is selected.
     lists: Vec<(String, BTreeSet<String>)>,
     shard: Option<Shard>,
@@ -43,14 +43,14 @@ pub struct Selection {
 
 /// One filter, as written and as meant.
 #[derive(Debug, Clone)]
-struct Filter {
+struct CaseFilter {
     text: String,
     negated: bool,
-    what: What,
+    what: FilterTarget,
 }
 
 #[derive(Debug, Clone)]
-enum What {
+enum FilterTarget {
     Id(String),
     Glob(GlobMatcher),
     Level(Level),
@@ -60,7 +60,7 @@ enum What {
 
 /// Filters of one kind add up.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Sort {
+enum FilterKind {
     Id,
     Level,
     Area,
@@ -77,13 +77,13 @@ pub struct FilterError {
     pub message: String,
 }
 
-impl Selection {
+impl CaseSelection {
     /// The selection that `filters` describe.
     ///
     /// # Errors
     /// The first filter that means nothing.
-    pub fn new<S: AsRef<str>>(filters: &[S], slow: Slow) -> Result<Self, FilterError> {
-        let filters = filters.iter().map(|text| Filter::new(text.as_ref()));
+    pub fn new<S: AsRef<str>>(filters: &[S], slow: SlowCases) -> Result<Self, FilterError> {
+        let filters = filters.iter().map(|text| CaseFilter::new(text.as_ref()));
         Ok(Self { filters: filters.collect::<Result<_, _>>()?, slow, ..Self::default() })
     }
 
@@ -117,28 +117,32 @@ impl Selection {
         if out.iter().any(|filter| filter.what.matches(case)) {
             return false;
         }
-        let by_kind = [Sort::Id, Sort::Level, Sort::Area, Sort::Needs].into_iter().all(|sort| {
-            let mut of_kind = kept.iter().filter(|filter| filter.what.sort() == sort).peekable();
-            of_kind.peek().is_none() || of_kind.any(|filter| filter.what.matches(case))
-        });
+        let by_kind = [FilterKind::Id, FilterKind::Level, FilterKind::Area, FilterKind::Needs]
+            .into_iter()
+            .all(|sort| {
+                let mut of_kind =
+                    kept.iter().filter(|filter| filter.what.sort() == sort).peekable();
+                of_kind.peek().is_none() || of_kind.any(|filter| filter.what.matches(case))
+            });
         let named = || kept.iter().any(|filter| filter.what.names(case));
         let listed = self.lists.iter().all(|(_, ids)| ids.contains(case.id.as_str()));
         if !self.lists.is_empty() {
             return listed && by_kind;
         }
-        by_kind && (!case.slow || self.slow == Slow::Included || named())
+        by_kind && (!case.slow || self.slow == SlowCases::Included || named())
     }
 
     /// Filters that match no case of `suite` on their own: surely misspelt.
     pub fn idle(&self, suite: &Suite) -> Vec<&str> {
-        let matches = |filter: &Filter| suite.cases.iter().any(|case| filter.what.matches(case));
+        let matches =
+            |filter: &CaseFilter| suite.cases.iter().any(|case| filter.what.matches(case));
         let idle = self.filters.iter().filter(|filter| !matches(filter));
         idle.map(|filter| filter.text.as_str()).collect()
     }
 
     /// Returns whether slow cases are selected like all others.
     pub fn includes_slow(&self) -> bool {
-        self.slow == Slow::Included
+        self.slow == SlowCases::Included
     }
 
     /// The filters as written.
@@ -169,19 +173,19 @@ pub fn parse_shard(text: &str) -> Result<Shard, String> {
     }
 }
 
-impl Filter {
+impl CaseFilter {
     fn new(text: &str) -> Result<Self, FilterError> {
         let (negated, rest) = match text.strip_prefix('!') {
             Some(rest) => (true, rest),
             None => (false, text),
         };
-        let what = What::new(rest);
+        let what = FilterTarget::new(rest);
         let what = what.map_err(|message| FilterError { filter: text.to_owned(), message })?;
         Ok(Self { text: text.to_owned(), negated, what })
     }
 }
 
-impl What {
+impl FilterTarget {
     fn new(text: &str) -> Result<Self, String> {
         match text.split_once(':') {
             Some(("level", word)) => level(word).map(Self::Level),
@@ -195,12 +199,12 @@ impl What {
         }
     }
 
-    fn sort(&self) -> Sort {
+    fn sort(&self) -> FilterKind {
         match self {
-            Self::Id(_) | Self::Glob(_) => Sort::Id,
-            Self::Level(_) => Sort::Level,
-            Self::Area(_) => Sort::Area,
-            Self::Needs(_) => Sort::Needs,
+            Self::Id(_) | Self::Glob(_) => FilterKind::Id,
+            Self::Level(_) => FilterKind::Level,
+            Self::Area(_) => FilterKind::Area,
+            Self::Needs(_) => FilterKind::Needs,
         }
     }
 
@@ -226,7 +230,7 @@ impl What {
 
 fn level(word: &str) -> Result<Level, String> {
     let levels = [Level::Must, Level::Should, Level::May];
-    let level = levels.into_iter().find(|level| level.word() == word);
+    let level = levels.into_iter().find(|level| level.keyword() == word);
     level.ok_or_else(|| "a level is must, should or may".to_owned())
 }
 
@@ -259,8 +263,8 @@ mod tests {
         Suite::from_files("test", files, &requirements).unwrap()
     }
 
-    fn selected(filters: &[&str], slow: Slow) -> String {
-        let selection = Selection::new(filters, slow).unwrap();
+    fn selected(filters: &[&str], slow: SlowCases) -> String {
+        let selection = CaseSelection::new(filters, slow).unwrap();
         let suite = suite();
         let ids = suite.cases.iter().filter(|case| selection.selects(case));
         ids.map(|case| case.id.as_str()).collect::<Vec<_>>().join(" ")
@@ -288,13 +292,13 @@ mod tests {
     #[case(&["exec/slow-rows/one"], "exec/slow-rows/one")]
     #[case(&["exec/slow*/**"], "")]
     fn filters_select(#[case] filters: &[&str], #[case] ids: &str) {
-        assert_eq!(selected(filters, Slow::ByIdOnly), ids);
+        assert_eq!(selected(filters, SlowCases::ByIdOnly), ids);
     }
 
     #[test]
     fn slow_cases_come_when_asked_for() {
         assert_eq!(
-            selected(&["exec", "!exec/codes"], Slow::Included),
+            selected(&["exec", "!exec/codes"], SlowCases::Included),
             "exec/slow exec/slow-rows/one"
         );
     }
@@ -302,8 +306,8 @@ mod tests {
     #[test]
     fn parts_are_disjoint_and_complete_whatever_else_is_selected() {
         let suite = suite();
-        let whole = Selection::new::<&str>(&[], Slow::Included).unwrap();
-        let of = |selection: &Selection, index| {
+        let whole = CaseSelection::new::<&str>(&[], SlowCases::Included).unwrap();
+        let of = |selection: &CaseSelection, index| {
             let part = selection.clone().part(Some(Shard { index, of: 3 }));
             let ids = suite.cases.iter().filter(|case| part.runs(case));
             ids.map(|case| case.id.as_str()).collect::<Vec<_>>()
@@ -312,7 +316,7 @@ mod tests {
         all.sort_unstable();
         let ids: Vec<&str> = suite.cases.iter().map(|case| case.id.as_str()).collect();
         assert_eq!(all, ids);
-        let one = Selection::new(&["fs/write"], Slow::Included).unwrap();
+        let one = CaseSelection::new(&["fs/write"], SlowCases::Included).unwrap();
         for index in 1..=3 {
             let alone = of(&one, index);
             assert_eq!(
@@ -337,7 +341,7 @@ mod tests {
     #[test]
     fn a_list_narrows_and_takes_slow_cases_along() {
         let ids = ["exec/slow", "fs/read", "no/such"].map(str::to_owned).into();
-        let selection = Selection::new(&["!fs/**"], Slow::ByIdOnly).unwrap();
+        let selection = CaseSelection::new(&["!fs/**"], SlowCases::ByIdOnly).unwrap();
         let selection = selection.narrowed("last-failed".to_owned(), ids);
         let suite = suite();
         let found: Vec<_> = suite.cases.iter().filter(|case| selection.selects(case)).collect();
@@ -355,14 +359,15 @@ mod tests {
     #[case("", "a filter is")]
     #[case("!", "a filter is")]
     fn what_means_nothing_is_an_error(#[case] filter: &str, #[case] message: &str) {
-        let error = Selection::new(&[filter], Slow::ByIdOnly).unwrap_err();
+        let error = CaseSelection::new(&[filter], SlowCases::ByIdOnly).unwrap_err();
         assert!(error.to_string().contains(message), "{error}");
         assert_eq!(error.filter, filter);
     }
 
     #[test]
     fn misspelt_filters_are_told() {
-        let selection = Selection::new(&["fs/**", "sf/**", "!exce", "area:fs"], Slow::ByIdOnly);
+        let selection =
+            CaseSelection::new(&["fs/**", "sf/**", "!exce", "area:fs"], SlowCases::ByIdOnly);
         let selection = selection.unwrap();
         assert_eq!(selection.idle(&suite()), ["sf/**", "!exce"]);
         assert_eq!(selection.filters().len(), 4);

@@ -14,36 +14,36 @@ use boxproof_reports::{CaseRow, Header, UserKind, Verdict};
 use nix::sys::signal::{Signal, kill};
 
 use crate::backend::Backend;
-use crate::blind::Share;
+use crate::blind::SampleShare;
 use crate::collect;
-use crate::execution::{Arm, Execution};
-use crate::host::{Host, Tools};
+use crate::execution::{ArmRecord, CaseExecution};
+use crate::host::{HostFacts, PendingTools};
 use crate::judge::{Judgement, Reason, judge};
-use crate::known::{Date, Os, Setting};
-use crate::plan::{Plan, PlanOptions, Planned, plan};
-use crate::pool::{self, Ended, PoolProgress};
+use crate::known::{CivilDate, RunSetting, SystemName};
+use crate::plan::{PlanOptions, PlannedAction, RunPlan, plan};
+use crate::pool::{self, PoolEnd, PoolProgress};
 use crate::probe::InstalledProbe;
-use crate::run::question::{Desk, ask_all};
-use crate::schedule::{Order, is_whole};
-use crate::scratch::{self, Scratch};
-use crate::selection::Selection;
+use crate::run::query::{QueryContext, ask_all};
+use crate::schedule::{JobSchedule, is_whole};
+use crate::scratch::{self, ScratchDirectory};
+use crate::selection::CaseSelection;
 use crate::shortage;
 use crate::strays;
 use crate::termination::{self, Termination};
-use crate::worker::Birthright;
+use crate::worker::WorkerContext;
 use crate::{sweep, sys};
 pub(crate) use second_look::BlindLooks;
 
 pub use watch::RunWatch;
-use watch::{Cut, Live};
+use watch::{CutReason, LiveNotices};
 
 /// The request for a run.
 #[derive(Debug, Clone)]
-pub struct Request {
+pub struct SessionRequest {
     /// The corpus.
     pub suite: Suite,
     /// The selected cases of it.
-    pub selection: Selection,
+    pub selection: CaseSelection,
     /// Against which backends.
     pub backends: Vec<Backend>,
     /// True if cases are run even where the backend does not claim what they need.
@@ -61,23 +61,23 @@ pub struct Request {
     /// The URL of the corpus's files; by default that of the built-in corpus.
     pub base_url: Option<String>,
     /// The share of the cases that get a second look with ordinary names and programs.
-    pub blind: Option<Share>,
+    pub blind: Option<SampleShare>,
     /// The flags of a reproduce line besides case and backend, such as `--cases DIR`.
     pub reproduce: String,
 }
 
 /// The conclusion of a run.
 #[derive(Debug)]
-pub enum Conclusion {
+pub enum RunConclusion {
     /// Header and rows of the record, in the suite's order.
-    Finished(Box<Finished>),
+    Finished(Box<CompletedRun>),
     /// This signal came first: header, and rows of what was judged until then.
-    Interrupted(Signal, Box<Finished>),
+    Interrupted(Signal, Box<CompletedRun>),
 }
 
 /// A finished run, before it is written down.
 #[derive(Debug, Clone)]
-pub struct Finished {
+pub struct CompletedRun {
     /// Provenance.
     pub header: Header,
     /// One row a case and backend.
@@ -89,21 +89,21 @@ pub struct Finished {
 }
 
 /// The judgements of a run: (case, backend) → observation and conclusion.
-pub(crate) type Judged = HashMap<(usize, usize), (Execution, Judgement)>;
+pub(crate) type JudgedPairs = HashMap<(usize, usize), (CaseExecution, Judgement)>;
 
 /// The observations and conclusions, try by try.
 #[derive(Debug, Default)]
-pub struct Tries {
+pub struct RunTries {
     /// The last try of every pair.
-    pub last: Judged,
+    pub last: JudgedPairs,
     /// The first try of those that were tried again.
-    pub earlier: Judged,
+    pub earlier: JudgedPairs,
 }
 
 /// Starts the tools that the selected cases ask for.
-pub fn tools_for(suite: &Suite, selection: &Selection) -> Tools {
+pub fn tools_for(suite: &Suite, selection: &CaseSelection) -> PendingTools {
     let selected = suite.cases.iter().filter(|case| selection.selects(case));
-    Tools::among(&selected.flat_map(|case| case.host.iter().copied()).collect())
+    PendingTools::among(&selected.flat_map(|case| case.host.iter().copied()).collect())
 }
 
 /// Plans, executes, judges and collects. `tools` are those of [`tools_for`], started as early as
@@ -113,10 +113,10 @@ pub fn tools_for(suite: &Suite, selection: &Selection) -> Tools {
 /// A scratch directory, probe or worker that cannot be made, or a system on which the leftovers of
 /// a run cannot be seen.
 pub fn conduct(
-    request: &Request,
-    tools: Tools,
+    request: &SessionRequest,
+    tools: PendingTools,
     watch: &mut impl RunWatch,
-) -> io::Result<Conclusion> {
+) -> io::Result<RunConclusion> {
     sweep::check_sight()?;
     // Until nothing is left to clean up.
     let termination = Termination::catch()?;
@@ -125,31 +125,32 @@ pub fn conduct(
     let started = humantime::format_rfc3339_seconds(std::time::SystemTime::now()).to_string();
     let base = request.scratch.clone().unwrap_or_else(scratch::default_base);
     shortage::before_scratch()?;
-    let scratch = Scratch::make(&base)?;
+    let scratch = ScratchDirectory::make(&base)?;
     shortage::before_run(&scratch.path, scratch::program_size())?;
     for warning in shortage::warnings() {
         eprintln!("boxproof: {warning}");
     }
-    let host = Host::detect(&scratch.path, tools);
+    let host = HostFacts::detect(&scratch.path, tools);
     let options = PlanOptions { all: request.all };
     let plan = plan(&request.suite, &request.selection, &request.backends, &host, options);
     let user = if host.uid == 0 { UserKind::Root } else { UserKind::Ordinary };
-    let setting = |backend: &Backend| Setting {
-        os: Os::HERE,
+    let setting = |backend: &Backend| RunSetting {
+        os: SystemName::HERE,
         user,
         version: backend.version.clone(),
-        today: Date::today(),
+        today: CivilDate::today(),
     };
     let header = collect::header(request, &plan, &host, started);
-    let row = |pair, seen: (&Execution, &Judgement)| collect::row(request, pair, seen, &setting);
-    let mut live = Live { watch, row: &row, told: HashSet::new() };
+    let row =
+        |pair, seen: (&CaseExecution, &Judgement)| collect::row(request, pair, seen, &setting);
+    let mut live = LiveNotices { watch, row: &row, told: HashSet::new() };
     let (mut tries, cut) = execute(request, &plan, &scratch, &mut live)?;
     drop(scratch);
     let (looks, cut) = match cut {
         None => looked_again(request, &mut tries, live.watch)?,
         Some(_) => (BlindLooks::new(), cut),
     };
-    let cut = termination.release().map(Cut::Signal).or(cut);
+    let cut = termination.release().map(CutReason::Signal).or(cut);
     let mut rows = collect::rows(request, &plan, (&tries, &looks), &setting);
     let mut stale = Vec::new();
     match cut {
@@ -157,23 +158,23 @@ pub fn conduct(
         None => stale = collect::stale(request, &rows, &setting),
     }
     let interrupted = cut.map(|cut| match cut {
-        Cut::Signal(signal) => signal.to_string(),
-        Cut::Unwanted => "--fail-fast".to_owned(),
+        CutReason::Signal(signal) => signal.to_string(),
+        CutReason::Unwanted => "--fail-fast".to_owned(),
     });
-    let finished = Box::new(Finished { header, rows, stale, interrupted });
+    let finished = Box::new(CompletedRun { header, rows, stale, interrupted });
     Ok(match cut {
-        Some(Cut::Signal(signal)) => Conclusion::Interrupted(signal, finished),
-        _ => Conclusion::Finished(finished),
+        Some(CutReason::Signal(signal)) => RunConclusion::Interrupted(signal, finished),
+        _ => RunConclusion::Finished(finished),
     })
 }
 
 /// Takes the second look, where it is asked for; returns its results, and the cause that ended it
 /// before its end.
 fn looked_again(
-    request: &Request,
-    tries: &mut Tries,
+    request: &SessionRequest,
+    tries: &mut RunTries,
     watch: &mut impl RunWatch,
-) -> io::Result<(BlindLooks, Option<Cut>)> {
+) -> io::Result<(BlindLooks, Option<CutReason>)> {
     let Some(share) = request.blind else { return Ok((BlindLooks::new(), None)) };
     let mut progress = |done, total| watch.arms(done, total);
     let looks = second_look::look_again(request, share, &mut tries.last, &mut progress)?;
@@ -182,39 +183,36 @@ fn looked_again(
 
 /// Executes and judges every planned pair; a pair that is worth it gets one more try, alone.
 fn execute(
-    request: &Request,
-    plan: &Plan,
-    scratch: &Scratch,
-    live: &mut Live<'_, impl RunWatch>,
-) -> io::Result<(Tries, Option<Cut>)> {
+    request: &SessionRequest,
+    plan: &RunPlan,
+    scratch: &ScratchDirectory,
+    live: &mut LiveNotices<'_, impl RunWatch>,
+) -> io::Result<(RunTries, Option<CutReason>)> {
     let probe = InstalledProbe::remember(scratch.install_probe()?)?;
-    let pairs: Vec<(usize, usize)> = plan
-        .cases
-        .iter()
-        .filter(|planned| planned.what == Planned::Run)
-        .map(|planned| (planned.case, planned.backend))
-        .collect();
     let cases: Vec<_> = request.suite.cases.iter().cloned().map(Arc::new).collect();
-    let (mut judged, mut earlier) = (Judged::new(), Judged::new());
+    let (mut judged, mut earlier) = (JudgedPairs::new(), JudgedPairs::new());
     let mut slots = request.jobs.unwrap_or_else(default_jobs);
     let (questions, pairs): (Vec<_>, Vec<_>) =
-        pairs.into_iter().partition(|(case, _)| cases[*case].question().is_some());
-    let desk = Desk { scratch: &scratch.path, probe: &probe.path, run_id: &scratch.run_id, slots };
+        pairs_to_run(plan).partition(|(case, _)| cases[*case].question().is_some());
+    let desk =
+        QueryContext { scratch: &scratch.path, probe: &probe.path, run_id: &scratch.run_id, slots };
     let replies = match ask_backends(&desk, (&cases, &request.backends), &questions, scratch) {
         Ok(replies) => replies,
-        Err(signal) => return Ok((Tries { last: judged, earlier }, Some(Cut::Signal(signal)))),
+        Err(signal) => {
+            return Ok((RunTries { last: judged, earlier }, Some(CutReason::Signal(signal))));
+        }
     };
-    let mut order = Order::new(cases.clone(), request.backends.clone(), &pairs);
+    let mut order = JobSchedule::new(cases.clone(), request.backends.clone(), &pairs);
     judge_all(&order, replies, &mut judged);
     if live.all(&judged).is_break() {
-        return Ok((Tries { last: judged, earlier }, Some(Cut::Unwanted)));
+        return Ok((RunTries { last: judged, earlier }, Some(CutReason::Unwanted)));
     }
     let again =
-        |pairs: &[(usize, usize)]| Order::new(cases.clone(), request.backends.clone(), pairs);
-    let mut runner = Runner { scratch, probe, renewals: 0 };
+        |pairs: &[(usize, usize)]| JobSchedule::new(cases.clone(), request.backends.clone(), pairs);
+    let mut runner = OrderRunner { scratch, probe, renewals: 0 };
     for last in [false, true] {
         if let Some(cut) = runner.run(order, slots, live, &mut judged)? {
-            return Ok((Tries { last: judged, earlier }, Some(cut)));
+            return Ok((RunTries { last: judged, earlier }, Some(cut)));
         }
         let pairs = retried_pairs(request, &judged);
         if pairs.is_empty() || last {
@@ -228,19 +226,28 @@ fn execute(
     if !suspected.is_empty() {
         let order = again(&suspected).confirming_strays();
         let go_on = |_: PoolProgress<'_>| ControlFlow::Continue(());
-        match runner.seen(&order, 1, go_on)? {
-            Ended::Complete(seen) => strays::convict(&order, seen, &mut judged),
-            Ended::Cut(signal, _) => {
-                return Ok((Tries { last: judged, earlier }, Some(Cut::of(signal))));
+        match runner.execute_order(&order, 1, go_on)? {
+            PoolEnd::Complete(seen) => strays::convict(&order, seen, &mut judged),
+            PoolEnd::Cut(signal, _) => {
+                return Ok((
+                    RunTries { last: judged, earlier },
+                    Some(CutReason::from_signal(signal)),
+                ));
             }
         }
     }
-    Ok((Tries { last: judged, earlier }, None))
+    Ok((RunTries { last: judged, earlier }, None))
+}
+
+/// Returns the pairs of case and backend that `plan` runs.
+fn pairs_to_run(plan: &RunPlan) -> impl Iterator<Item = (usize, usize)> + '_ {
+    let runs = plan.cases.iter().filter(|planned| planned.what == PlannedAction::Run);
+    runs.map(|planned| (planned.case, planned.backend))
 }
 
 /// Returns the pairs of `judged` that are executed once more. A double runs nothing, so that another
 /// try shows the same.
-fn retried_pairs(request: &Request, judged: &Judged) -> Vec<(usize, usize)> {
+fn retried_pairs(request: &SessionRequest, judged: &JudgedPairs) -> Vec<(usize, usize)> {
     let is_double = |pair: &(usize, usize)| request.backends[pair.1].double().is_some();
     judged
         .iter()
@@ -252,11 +259,11 @@ fn retried_pairs(request: &Request, judged: &Judged) -> Vec<(usize, usize)> {
 /// Asks the backends, one after the other: none is to write another one's answers. The signal that
 /// ended it, if one did.
 fn ask_backends(
-    desk: &Desk<'_>,
+    desk: &QueryContext<'_>,
     (cases, backends): (&[Arc<Case>], &[Backend]),
     questions: &[(usize, usize)],
-    scratch: &Scratch,
-) -> Result<Seen, Signal> {
+    scratch: &ScratchDirectory,
+) -> Result<SeenExecutions, Signal> {
     let mut replies = HashMap::new();
     for backend in 0..backends.len() {
         let own: Vec<_> = questions.iter().filter(|(_, of)| *of == backend).copied().collect();
@@ -270,23 +277,23 @@ fn ask_backends(
 }
 
 /// Executes orders on one scratch directory, with one probe.
-struct Runner<'a> {
-    scratch: &'a Scratch,
+struct OrderRunner<'a> {
+    scratch: &'a ScratchDirectory,
     probe: InstalledProbe,
     /// The number of times that the probe was installed anew.
     renewals: usize,
 }
 
-impl Runner<'_> {
+impl OrderRunner<'_> {
     /// Executes and judges `order`, part by part; returns the cause that ended it before its end,
     /// if there is one.
     fn run(
         &mut self,
-        order: Order,
+        order: JobSchedule,
         slots: usize,
-        live: &mut Live<'_, impl RunWatch>,
-        judged: &mut Judged,
-    ) -> io::Result<Option<Cut>> {
+        live: &mut LiveNotices<'_, impl RunWatch>,
+        judged: &mut JudgedPairs,
+    ) -> io::Result<Option<CutReason>> {
         let total = order.jobs.len();
         let (mut done, mut seen) = (0, HashMap::new());
         for part in order.parts() {
@@ -295,16 +302,16 @@ impl Runner<'_> {
                 live.watch.arms(done + now.done, total);
                 now.touched.iter().try_for_each(|pair| {
                     let Some(arms) = now.seen.get(pair) else { return ControlFlow::Continue(()) };
-                    live.seen((*pair, &part.cases[pair.0]), seen.get(pair), arms)
+                    live.notice_if_complete((*pair, &part.cases[pair.0]), seen.get(pair), arms)
                 })
             };
-            match self.seen(&part, slots, progress)? {
-                Ended::Complete(arms) => merge(&mut seen, arms),
-                Ended::Cut(signal, arms) => {
+            match self.execute_order(&part, slots, progress)? {
+                PoolEnd::Complete(arms) => merge(&mut seen, arms),
+                PoolEnd::Cut(signal, arms) => {
                     merge(&mut seen, arms);
                     seen.retain(|pair, execution| is_whole(&part.cases[pair.0], execution));
                     judge_all(&part, seen, judged);
-                    return Ok(Some(Cut::of(signal)));
+                    return Ok(Some(CutReason::from_signal(signal)));
                 }
             }
             done += part.jobs.len();
@@ -315,13 +322,13 @@ impl Runner<'_> {
     }
 
     /// Executes the arms of `order`.
-    fn seen(
+    fn execute_order(
         &self,
-        order: &Order,
+        order: &JobSchedule,
         slots: usize,
         progress: impl FnMut(PoolProgress<'_>) -> ControlFlow<()>,
-    ) -> io::Result<Ended> {
-        let birthright = Birthright {
+    ) -> io::Result<PoolEnd> {
+        let birthright = WorkerContext {
             order,
             scratch: &self.scratch.path,
             probe: &self.probe,
@@ -342,10 +349,10 @@ impl Runner<'_> {
     }
 }
 
-type Seen = HashMap<(usize, usize), Execution>;
+type SeenExecutions = HashMap<(usize, usize), CaseExecution>;
 
 /// Puts what was seen in one part beside what was seen before.
-fn merge(seen: &mut Seen, arms: Seen) {
+fn merge(seen: &mut SeenExecutions, arms: SeenExecutions) {
     for (pair, arms) in arms {
         let before = seen.remove(&pair).unwrap_or_default();
         seen.insert(pair, together(before, arms));
@@ -353,8 +360,8 @@ fn merge(seen: &mut Seen, arms: Seen) {
 }
 
 /// The arms of both; those of `now` where both have one.
-fn together(before: Execution, now: Execution) -> Execution {
-    Execution {
+fn together(before: CaseExecution, now: CaseExecution) -> CaseExecution {
+    CaseExecution {
         control: now.control.or(before.control),
         twin: now.twin.or(before.twin),
         confined: now.confined.or(before.confined),
@@ -363,12 +370,12 @@ fn together(before: Execution, now: Execution) -> Execution {
 }
 
 /// Takes out the executions of which every arm has been seen: the confined one is of the last part.
-fn whole(seen: &mut Seen) -> Seen {
+fn whole(seen: &mut SeenExecutions) -> SeenExecutions {
     seen.extract_if(|_, execution| execution.confined.is_some()).collect()
 }
 
 /// Returns whether a second try could mend bad luck: a question executes no act and has none.
-fn is_worth_another((execution, judgement): &(Execution, Judgement)) -> bool {
+fn is_worth_another((execution, judgement): &(CaseExecution, Judgement)) -> bool {
     execution.reply.is_none() && worth_another(judgement)
 }
 
@@ -394,7 +401,11 @@ fn default_jobs() -> usize {
     2 * std::thread::available_parallelism().map_or(1, std::num::NonZero::get)
 }
 
-fn judge_all(order: &Order, seen: HashMap<(usize, usize), Execution>, judged: &mut Judged) {
+fn judge_all(
+    order: &JobSchedule,
+    seen: HashMap<(usize, usize), CaseExecution>,
+    judged: &mut JudgedPairs,
+) {
     for ((case, backend), execution) in seen {
         let judgement = judge(&order.cases[case], &execution);
         judged.insert((case, backend), (execution, judgement));
@@ -402,14 +413,14 @@ fn judge_all(order: &Order, seen: HashMap<(usize, usize), Execution>, judged: &m
 }
 
 /// Finds survivors at the end: a process that still carries a nonce of ours escaped every worker.
-fn find_survivors(run_id: &str, judged: &mut Judged) {
+fn find_survivors(run_id: &str, judged: &mut JudgedPairs) {
     for pid in sweep::outlasting(run_id) {
         let line = sweep::command_line(pid).unwrap_or_default();
         let owner = judged.values_mut().find(|(execution, _)| {
             let confined = [&execution.confined, &execution.twin];
             confined.into_iter().flatten().any(|arm| match arm {
-                Arm::Done(report) => sweep::carries(pid, &report.nonce),
-                Arm::Channel(seen) => sweep::carries(pid, &seen.nonce),
+                ArmRecord::Done(report) => sweep::carries(pid, &report.nonce),
+                ArmRecord::Channel(seen) => sweep::carries(pid, &seen.nonce),
                 _ => false,
             })
         });

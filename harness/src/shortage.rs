@@ -9,8 +9,8 @@ use std::time::Duration;
 use nix::sys::resource::{Resource, getrlimit};
 use nix::sys::statvfs::statvfs;
 
-use crate::backend::Special;
-use crate::execution::{Exit, Observation, RunReport, is_about_resource};
+use crate::backend::SpecialExit;
+use crate::execution::{ProbeObservation, ProcessExit, RunReport, is_about_resource};
 use crate::sys::ability::try_namespace;
 use crate::sys::host::{try_own_root, try_user_namespace};
 
@@ -29,12 +29,12 @@ const NEEDED: u64 = 8 << 20;
 
 /// Counters that grow when a limit is met, as they were before an arm.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) struct Limits {
+pub(crate) struct LimitCounters {
     refused_forks: u64,
     killed_for_memory: u64,
 }
 
-impl Limits {
+impl LimitCounters {
     /// Reads the counters of the control group that this process is in.
     pub(crate) fn read() -> Self {
         Self {
@@ -49,12 +49,12 @@ impl Limits {
 
 /// Returns what the host was short of during an arm whose files lie in `root`, one clause each. An
 /// arm that shows no sign of it costs one statvfs(2).
-pub(crate) fn of_arm(root: &Path, before: Limits, runs: &[&RunReport]) -> Vec<String> {
+pub(crate) fn of_arm(root: &Path, before: LimitCounters, runs: &[&RunReport]) -> Vec<String> {
     let mut found: Vec<String> = space(root).into_iter().collect();
     if !runs.iter().any(|run| is_suspect(run)) {
         return found;
     }
-    let now = Limits::read();
+    let now = LimitCounters::read();
     if now.refused_forks > before.refused_forks {
         found.push("processes: the control group's limit refused to fork".to_owned());
     }
@@ -83,13 +83,15 @@ pub(crate) fn of_time(stalled: Duration) -> Option<String> {
 
 /// Returns whether a run ended in a way that a short host can cause.
 fn is_suspect(run: &RunReport) -> bool {
-    run.exit != Exit::Code(0) || run.observation == Observation::Missing || names_resource(run)
+    run.exit != ProcessExit::Code(0)
+        || run.observation == ProbeObservation::Missing
+        || names_resource(run)
 }
 
 fn names_resource(run: &RunReport) -> bool {
     let refused = match &run.observation {
-        Observation::Seen(record) => match &record.outcome {
-            boxproof_probes::Outcome::Refused { errno, .. } => ERRNOS.contains(&errno.as_str()),
+        ProbeObservation::Seen(record) => match &record.outcome {
+            boxproof_probes::ActOutcome::Refused { errno, .. } => ERRNOS.contains(&errno.as_str()),
             _ => false,
         },
         _ => false,
@@ -105,7 +107,7 @@ fn says_unavailable(run: &RunReport) -> bool {
     use boxproof_cases::protocol::ErrorKind;
     let error = run.result.as_ref().and_then(|result| result.error.as_ref());
     error.is_some_and(|error| matches!(error.kind, ErrorKind::Unavailable | ErrorKind::Setup))
-        || matches!(run.special, Some(Special::SetupFailed(_)))
+        || matches!(run.special, Some(SpecialExit::SetupFailed(_)))
 }
 
 fn space(root: &Path) -> Option<String> {

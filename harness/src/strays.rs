@@ -6,13 +6,13 @@ use std::time::Duration;
 
 use boxproof_reports::Verdict;
 
-use crate::execution::{Arm, Execution, Report};
+use crate::execution::{ArmRecord, ArmReport, CaseExecution};
 use crate::judge::{Judgement, Reason, judge};
-use crate::schedule::Order;
-use crate::sweep::{Recurrence, stray_kind};
+use crate::schedule::JobSchedule;
+use crate::sweep::{StrayRecurrence, stray_kind};
 
 /// The observation and conclusion of each (case, backend).
-type Judged = HashMap<(usize, usize), (Execution, Judgement)>;
+type JudgedExecutions = HashMap<(usize, usize), (CaseExecution, Judgement)>;
 
 /// The number of pairs of one backend that are looked at again: the others are judged by their
 /// results.
@@ -22,7 +22,7 @@ const TRIES: usize = 2;
 
 /// The pairs to execute again: they passed, and something appeared meanwhile that did not appear
 /// in their control.
-pub(crate) fn suspected(judged: &Judged) -> Vec<(usize, usize)> {
+pub(crate) fn suspected(judged: &JudgedExecutions) -> Vec<(usize, usize)> {
     let passed = judged.iter().filter(|(_, (_, judgement))| judgement.verdict == Verdict::Pass);
     let mut pairs: Vec<(usize, usize)> = passed
         .filter(|(_, (execution, _))| !kinds(execution).is_empty())
@@ -39,21 +39,21 @@ pub(crate) fn suspected(judged: &Judged) -> Vec<(usize, usize)> {
 }
 
 /// The kinds of objects that appeared during the sandboxed arms and not during the control.
-fn kinds(execution: &Execution) -> BTreeSet<String> {
+fn kinds(execution: &CaseExecution) -> BTreeSet<String> {
     let sandboxed = &kinds_of(&execution.confined) | &kinds_of(&execution.twin);
     &sandboxed - &kinds_of(&execution.control)
 }
 
-fn kinds_of(arm: &Option<Arm>) -> BTreeSet<String> {
+fn kinds_of(arm: &Option<ArmRecord>) -> BTreeSet<String> {
     let strays = arm.as_ref().and_then(report).map(|report| report.strays.as_slice());
     strays.unwrap_or_default().iter().map(|stray| stray_kind(stray)).collect()
 }
 
 /// Takes out what the act leaves without a sandbox, too.
-fn without_acts_own(mut execution: Execution) -> Execution {
+fn without_acts_own(mut execution: CaseExecution) -> CaseExecution {
     let own = kinds_of(&execution.control);
     for arm in [&mut execution.confined, &mut execution.twin] {
-        if let Some(Arm::Done(report)) = arm {
+        if let Some(ArmRecord::Done(report)) = arm {
             report.strays.retain(|stray| !own.contains(&stray_kind(stray)));
             let leaks = report.strays.iter().map(|stray| format!("{stray} was left on the host"));
             report.leaks.extend(leaks);
@@ -62,17 +62,17 @@ fn without_acts_own(mut execution: Execution) -> Execution {
     execution
 }
 
-fn report(arm: &Arm) -> Option<&Report> {
+fn report(arm: &ArmRecord) -> Option<&ArmReport> {
     match arm {
-        Arm::Done(report) => Some(report),
+        ArmRecord::Done(report) => Some(report),
         _ => None,
     }
 }
 
 /// Executes an arm several times with `run`. The strays of the last execution are those that it is
 /// proven to leave on the host.
-pub(crate) fn confirm(run: impl Fn() -> Arm) -> Arm {
-    let mut recurrence = Recurrence::default();
+pub(crate) fn confirm(run: impl Fn() -> ArmRecord) -> ArmRecord {
+    let mut recurrence = StrayRecurrence::default();
     let mut arm = run();
     for tried in 1..=TRIES {
         let Some(report) = report(&arm) else { return arm };
@@ -83,7 +83,7 @@ pub(crate) fn confirm(run: impl Fn() -> Arm) -> Arm {
         }
         arm = run();
     }
-    if let Arm::Done(report) = &mut arm {
+    if let ArmRecord::Done(report) = &mut arm {
         report.strays = recurrence.proven();
     }
     arm
@@ -92,9 +92,9 @@ pub(crate) fn confirm(run: impl Fn() -> Arm) -> Arm {
 /// Judges by what was `seen` when `order` was executed: a pair that leaves something is a leak, and
 /// so is every other one of the backend during which the same kind of object appeared.
 pub(crate) fn convict(
-    order: &Order,
-    seen: HashMap<(usize, usize), Execution>,
-    judged: &mut Judged,
+    order: &JobSchedule,
+    seen: HashMap<(usize, usize), CaseExecution>,
+    judged: &mut JudgedExecutions,
 ) {
     let mut proven: HashMap<usize, BTreeSet<String>> = HashMap::new();
     for ((case, backend), execution) in seen {

@@ -14,7 +14,7 @@ use signal_hook::{flag, low_level};
 const ENDING: [Signal; 3] = [Signal::SIGINT, Signal::SIGTERM, Signal::SIGHUP];
 
 /// The state that the handlers of this process share.
-struct Handlers {
+struct SignalHandlers {
     /// Readable once a signal has come.
     line: UnixStream,
     /// The numbers of both ends of it, and of every copy.
@@ -28,7 +28,7 @@ struct Handlers {
 }
 
 /// The handlers, installed once: they stay, and act as the signal would once no code waits for it.
-static HANDLERS: OnceLock<Handlers> = OnceLock::new();
+static HANDLERS: OnceLock<SignalHandlers> = OnceLock::new();
 
 /// While this lives, INT, TERM and HUP are only noted.
 #[derive(Debug)]
@@ -43,7 +43,7 @@ impl Termination {
         let handlers = match HANDLERS.get() {
             Some(handlers) => handlers,
             None => {
-                let made = Handlers::install()?;
+                let made = SignalHandlers::install()?;
                 HANDLERS.get_or_init(|| made)
             }
         };
@@ -69,7 +69,7 @@ impl Drop for Termination {
     }
 }
 
-impl Handlers {
+impl SignalHandlers {
     fn install() -> io::Result<Self> {
         let (line, write) = UnixStream::pair()?;
         line.set_nonblocking(true)?;

@@ -5,7 +5,7 @@ use std::path::PathBuf;
 
 use boxproof_cases::{Case, Suite};
 
-use crate::backend::{Backend, Kind};
+use crate::backend::{Backend, BackendKind};
 
 /// The suite of one file, `area/case.yaml`, purpose and requirement given.
 pub(crate) fn suite(text: &str) -> Suite {
@@ -37,7 +37,7 @@ pub(crate) fn bare(name: &str) -> Backend {
         evidence: Default::default(),
         asked: BTreeSet::new(),
         limits: Vec::new(),
-        kind: Kind::Bare,
+        kind: BackendKind::Bare,
         known: Default::default(),
         missing: None,
     }

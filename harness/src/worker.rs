@@ -11,20 +11,20 @@ use nix::sys::stat::{Mode, umask};
 use nix::unistd::{Pid, Uid, setsid};
 use serde::{Deserialize, Serialize};
 
-use crate::execution::{Arm, ArmKind, Report};
+use crate::execution::{ArmKind, ArmRecord, ArmReport};
 use crate::names::ArmNames;
 use crate::probe::InstalledProbe;
 use crate::removal::OwnedDirectory;
-use crate::run::{Scene, run_arm};
-use crate::schedule::{Job, Order};
+use crate::run::{ArmContext, run_arm};
+use crate::schedule::{ArmJob, JobSchedule};
 use crate::workspace::HeldDirectories;
 use crate::{strays, sweep, sys};
 
 /// The context that every worker is forked with.
 #[derive(Debug, Clone, Copy)]
-pub struct Birthright<'a> {
+pub struct WorkerContext<'a> {
     /// Everything there is to do; jobs travel as indices into it.
-    pub order: &'a Order,
+    pub order: &'a JobSchedule,
     /// The run's directory.
     pub scratch: &'a Path,
     /// The probe program.
@@ -37,23 +37,23 @@ pub struct Birthright<'a> {
 
 /// A worker's answer.
 #[derive(Debug, Serialize, Deserialize)]
-pub struct Answer {
+pub struct WorkerAnswer {
     /// The job.
     pub job: usize,
     /// The word that came with it, which nothing of the job has seen.
     pub token: String,
     /// The observations of the arm.
-    pub arm: Arm,
+    pub arm: ArmRecord,
 }
 
 /// The most bytes of an answer: leftovers of an arm may make it long.
 pub(crate) const ANSWER_LIMIT: usize = 32 << 20;
 
 /// A worker's life: it takes job numbers from `boss` and answers each, until `boss` hangs up.
-pub fn live(number: usize, boss: &UnixStream, birthright: &Birthright<'_>) -> i32 {
-    let worker = ArmNames::of(birthright.run_id).worker;
-    let folder = birthright.scratch.join(format!("{worker}{number}"));
-    let lived = match settle(&folder) {
+pub fn live(number: usize, boss: &UnixStream, birthright: &WorkerContext<'_>) -> i32 {
+    let worker = ArmNames::for_run(birthright.run_id).worker;
+    let directory = birthright.scratch.join(format!("{worker}{number}"));
+    let lived = match isolate(&directory) {
         Ok(place) => {
             let lived = serve(boss, birthright, &place);
             sweep::kill_children(&[]);
@@ -79,22 +79,22 @@ pub fn live(number: usize, boss: &UnixStream, birthright: &Birthright<'_>) -> i3
 }
 
 /// The place of a worker.
-struct Place {
+struct WorkerPlace {
     directory: OwnedDirectory,
     /// True if its mount table is its own, so that a change there is an arm's doing.
     own_mounts: bool,
 }
 
-fn settle(folder: &Path) -> std::io::Result<Place> {
+fn isolate(directory: &Path) -> std::io::Result<WorkerPlace> {
     setsid()?;
     sys::default_signals()?;
     umask(Mode::from_bits_truncate(0o022));
     sys::subreaper()?;
     sys::hand_nothing_on()?;
-    let mut directory = match OwnedDirectory::create(folder) {
+    let mut directory = match OwnedDirectory::create(directory) {
         // A directory that an earlier worker with this number could not remove.
         Err(error) if error.kind() == ErrorKind::AlreadyExists => {
-            let name = format!("{}-{}", folder.display(), sys::random::<4>()?);
+            let name = format!("{}-{}", directory.display(), sys::random::<4>()?);
             OwnedDirectory::create(name.as_ref())
         }
         made => made,
@@ -104,12 +104,16 @@ fn settle(folder: &Path) -> std::io::Result<Place> {
         sys::own_tmpfs(directory.path())?;
         directory.resurface()?;
     }
-    Ok(Place { directory, own_mounts })
+    Ok(WorkerPlace { directory, own_mounts })
 }
 
-fn serve(boss: &UnixStream, birthright: &Birthright<'_>, place: &Place) -> std::io::Result<()> {
-    let scene = Scene {
-        folder: place.directory.path(),
+fn serve(
+    boss: &UnixStream,
+    birthright: &WorkerContext<'_>,
+    place: &WorkerPlace,
+) -> std::io::Result<()> {
+    let scene = ArmContext {
+        directory: place.directory.path(),
         probe: &birthright.probe.path,
         run_id: birthright.run_id,
         boss: Some(boss.as_fd()),
@@ -147,24 +151,24 @@ fn serve(boss: &UnixStream, birthright: &Birthright<'_>, place: &Place) -> std::
 }
 
 /// The answer as it travels; one that is too long is a fault.
-fn written(job: usize, token: &str, arm: Arm) -> serde_json::Result<Vec<u8>> {
-    let answer = |arm| serde_json::to_vec(&Answer { job, token: token.to_owned(), arm });
+fn written(job: usize, token: &str, arm: ArmRecord) -> serde_json::Result<Vec<u8>> {
+    let answer = |arm| serde_json::to_vec(&WorkerAnswer { job, token: token.to_owned(), arm });
     let bytes = answer(arm)?;
     if bytes.len() < ANSWER_LIMIT {
         return Ok(bytes);
     }
     let why = format!("what the arm left is too much to tell: {} bytes of names", bytes.len());
     drop(bytes);
-    answer(Arm::Fault(why))
+    answer(ArmRecord::Fault(why))
 }
 
 /// Says of an arm that failed, or saw nothing, that it was another one's doing: a directory that
 /// arms share was closed meanwhile.
-fn name_who_closed(arm: &mut Arm, order: &Order) {
+fn name_who_closed(arm: &mut ArmRecord, order: &JobSchedule) {
     let done = format!("the mode of a directory that arms share was changed{}", order.suspects());
     match arm {
-        Arm::Fault(why) => *why = format!("{why}; {done}"),
-        Arm::Done(report) if is_half_seen(report) => {
+        ArmRecord::Fault(why) => *why = format!("{why}; {done}"),
+        ArmRecord::Done(report) if is_half_seen(report) => {
             report.distrust.get_or_insert(done);
         }
         _ => {}
@@ -172,22 +176,22 @@ fn name_who_closed(arm: &mut Arm, order: &Order) {
 }
 
 /// Returns whether a part of an arm could not be observed.
-fn is_half_seen(report: &Report) -> bool {
+fn is_half_seen(report: &ArmReport) -> bool {
     !report.unseen.is_empty() || report.oracles.iter().any(|reading| reading.unread)
 }
 
-fn execute(job: &Job, birthright: &Birthright<'_>, scene: &Scene<'_>) -> Arm {
-    let Birthright { order, probe, .. } = birthright;
+fn execute(job: &ArmJob, birthright: &WorkerContext<'_>, scene: &ArmContext<'_>) -> ArmRecord {
+    let WorkerContext { order, probe, .. } = birthright;
     let distrust = || probe.change().map(|change| format!("{change}{}", order.suspects()));
     if let Some(why) = distrust() {
-        return Arm::Fault(why);
+        return ArmRecord::Fault(why);
     }
     let run = || run_arm(&order.cases[job.case], job.arm, &order.backends[job.backend], scene);
     let mut arm = match order.confirms_strays && job.arm != ArmKind::Control {
         true => strays::confirm(run),
         false => run(),
     };
-    if let Arm::Done(report) = &mut arm {
+    if let ArmRecord::Done(report) = &mut arm {
         report.distrust = distrust();
     }
     arm
@@ -196,24 +200,29 @@ fn execute(job: &Job, birthright: &Birthright<'_>, scene: &Scene<'_>) -> Arm {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::backend::Special;
+    use crate::backend::SpecialExit;
     use crate::execution::{
-        BrokenStep, Exit, Observation, Reading, Report, RunReport, Shown, Stamp, Stream,
+        ArmReport, BrokenStep, CapturedStream, MomentStamp, OracleReading, OwnOutput,
+        ProbeObservation, ProcessExit, RunReport,
     };
     use boxproof_cases::case::Moment;
-    use boxproof_probes::{Outcome, Record};
+    use boxproof_probes::{ActOutcome, ProbeRecord};
     use rstest::rstest;
     use std::collections::BTreeMap;
 
-    fn report(exit: Exit, observation: Observation, special: Option<Special>) -> Arm {
-        let stdout = Stream {
+    fn report(
+        exit: ProcessExit,
+        observation: ProbeObservation,
+        special: Option<SpecialExit>,
+    ) -> ArmRecord {
+        let stdout = CapturedStream {
             text: "\n\u{1e}\u{fffd}".to_owned(),
             bytes: u64::MAX,
             sha256: "00".to_owned(),
             found: vec!["a".to_owned()],
         };
         let result_fault = Some("no result".to_owned());
-        let stderr = Stream::default();
+        let stderr = CapturedStream::default();
         let run = RunReport {
             exit,
             stdout,
@@ -224,16 +233,19 @@ mod tests {
             result: None,
             result_fault,
             special,
-            shown: Some(Shown { stdout: Stream::default(), stderr: Stream::default() }),
-            moments: vec![Stamp { moment: Moment::Mark("term".to_owned()), at_ms: 0.5 }],
+            shown: Some(OwnOutput {
+                stdout: CapturedStream::default(),
+                stderr: CapturedStream::default(),
+            }),
+            moments: vec![MomentStamp { moment: Moment::Mark("term".to_owned()), at_ms: 0.5 }],
             watched_ms: 7.25,
             stopped: false,
         };
-        Arm::Done(Box::new(Report {
+        ArmRecord::Done(Box::new(ArmReport {
             nonce: "n".to_owned(),
             broken: Some(BrokenStep { number: 1, run: run.clone() }),
             runs: vec![run],
-            oracles: vec![Reading {
+            oracles: vec![OracleReading {
                 oracle: "unchanged f".to_owned(),
                 positive: false,
                 holds: true,
@@ -253,30 +265,34 @@ mod tests {
         }))
     }
 
-    fn seen() -> Observation {
-        let outcome = Outcome::Refused { errno: "EROFS".to_owned(), call: "openat".to_owned() };
-        Observation::Seen(Record { probe: "write".to_owned(), outcome, detail: BTreeMap::new() })
+    fn refused_observation() -> ProbeObservation {
+        let outcome = ActOutcome::Refused { errno: "EROFS".to_owned(), call: "openat".to_owned() };
+        ProbeObservation::Seen(ProbeRecord {
+            probe: "write".to_owned(),
+            outcome,
+            detail: BTreeMap::new(),
+        })
     }
 
     #[rstest]
-    #[case(report(Exit::Code(-1), seen(), None))]
-    #[case(report(Exit::Signal(9), Observation::Missing, Some(Special::SetupFailed("no".into()))))]
-    #[case(report(Exit::TimedOut, Observation::NotExpected, None))]
-    #[case(report(Exit::Refused, Observation::Untrusted("two".into()), Some(Special::Refused("no".into()))))]
-    #[case(Arm::Inexpressible("no such flag".into()))]
-    #[case(Arm::Fault("line\nbreak".into()))]
-    fn an_answer_travels_on_one_line_and_loses_nothing(#[case] arm: Arm) {
+    #[case(report(ProcessExit::Code(-1), refused_observation(), None))]
+    #[case(report(ProcessExit::Signal(9), ProbeObservation::Missing, Some(SpecialExit::SetupFailed("no".into()))))]
+    #[case(report(ProcessExit::TimedOut, ProbeObservation::NotExpected, None))]
+    #[case(report(ProcessExit::Refused, ProbeObservation::Untrusted("two".into()), Some(SpecialExit::Refused("no".into()))))]
+    #[case(ArmRecord::Inexpressible("no such flag".into()))]
+    #[case(ArmRecord::Fault("line\nbreak".into()))]
+    fn an_answer_travels_on_one_line_and_loses_nothing(#[case] arm: ArmRecord) {
         let line = written(3, "token", arm.clone()).unwrap();
         assert!(!line.contains(&b'\n'), "{line:?}");
-        let answer: Answer = serde_json::from_slice(&line).unwrap();
+        let answer: WorkerAnswer = serde_json::from_slice(&line).unwrap();
         assert_eq!((answer.job, answer.token.as_str(), answer.arm), (3, "token", arm));
     }
 
     #[test]
     fn an_answer_that_is_too_long_is_a_fault() {
-        let line = written(3, "token", Arm::Inexpressible("x".repeat(ANSWER_LIMIT))).unwrap();
-        let answer: Answer = serde_json::from_slice(&line).unwrap();
-        let Arm::Fault(why) = answer.arm else { unreachable!("{:?}", answer.arm) };
+        let line = written(3, "token", ArmRecord::Inexpressible("x".repeat(ANSWER_LIMIT))).unwrap();
+        let answer: WorkerAnswer = serde_json::from_slice(&line).unwrap();
+        let ArmRecord::Fault(why) = answer.arm else { unreachable!("{:?}", answer.arm) };
         assert!(why.contains("too much to tell"), "{why}");
     }
 }

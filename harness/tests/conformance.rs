@@ -9,12 +9,12 @@ use std::path::Path;
 use std::process::exit;
 
 use boxproof::backend::{Backend, SettledUser, resolve};
-use boxproof::dispatch::dispatch;
-use boxproof::host::{Host, Tools};
-use boxproof::plan::{PlanOptions, Planned, plan};
+use boxproof::host::{HostFacts, PendingTools};
+use boxproof::multicall::dispatch;
+use boxproof::plan::{PlanOptions, PlannedAction, plan};
 use boxproof::scratch::default_base;
-use boxproof::selection::{Selection, Slow};
-use boxproof::session::{Conclusion, Finished, Request, conduct, tools_for};
+use boxproof::selection::{CaseSelection, SlowCases};
+use boxproof::session::{CompletedRun, RunConclusion, SessionRequest, conduct, tools_for};
 use boxproof_cases::{Case, Suite};
 use boxproof_reports::{
     BackendInfo, CaseRow, ExitCode, ExitOptions, Header, RecordWriter, Verdict, exit_code,
@@ -49,18 +49,18 @@ fn main() {
 /// The cases that the backend can be asked on this host, and why how many others cannot.
 fn askable(suite: &Suite, backend: &Backend) -> (Suite, BTreeMap<String, usize>) {
     let base = default_base();
-    let there = base.ancestors().find(|folder| folder.exists()).unwrap_or(Path::new("/"));
-    let host = Host::detect(there, Tools::all());
-    let everything = Selection::new::<&str>(&[], Slow::Included);
+    let there = base.ancestors().find(|directory| directory.exists()).unwrap_or(Path::new("/"));
+    let host = HostFacts::detect(there, PendingTools::all());
+    let everything = CaseSelection::new::<&str>(&[], SlowCases::Included);
     let everything = everything.unwrap_or_else(|error| broken(&error));
     let backends = std::slice::from_ref(backend);
     let plan = plan(suite, &everything, backends, &host, PlanOptions::default());
     let (mut asked, mut left_out) = (HashSet::new(), BTreeMap::new());
     for planned in &plan.cases {
         match &planned.what {
-            Planned::Run => _ = asked.insert(suite.cases[planned.case].id.as_str()),
-            Planned::Skip { verdict, reason } => {
-                *left_out.entry(format!("{} ({reason})", verdict.word())).or_insert(0) += 1;
+            PlannedAction::Run => _ = asked.insert(suite.cases[planned.case].id.as_str()),
+            PlannedAction::Skip { verdict, reason } => {
+                *left_out.entry(format!("{} ({reason})", verdict.keyword())).or_insert(0) += 1;
             }
         }
     }
@@ -90,11 +90,11 @@ fn execute(
     let request = request(suite, wanted, backend);
     let tools = tools_for(&request.suite, &request.selection);
     let finished = match conduct(&request, tools, &mut ()) {
-        Ok(Conclusion::Finished(finished)) => *finished,
-        Ok(Conclusion::Interrupted(signal, _)) => exit(128 + signal as i32),
+        Ok(RunConclusion::Finished(finished)) => *finished,
+        Ok(RunConclusion::Interrupted(signal, _)) => exit(128 + signal as i32),
         Err(error) => broken(&error),
     };
-    let Finished { header, rows, .. } = finished;
+    let CompletedRun { header, rows, .. } = finished;
     if let Some(path) = std::env::var_os("BOXPROOF_RECORD") {
         keep(Path::new(&path), &header, &rows).unwrap_or_else(|error| broken(&error));
     }
@@ -112,9 +112,9 @@ fn keep(path: &Path, header: &Header, rows: &[CaseRow]) -> Result<(), Box<dyn st
     Ok(())
 }
 
-fn request(suite: &Suite, wanted: &[String], backend: Backend) -> Request {
-    let selection = Selection::new(wanted, Slow::ByIdOnly);
-    Request {
+fn request(suite: &Suite, wanted: &[String], backend: Backend) -> SessionRequest {
+    let selection = CaseSelection::new(wanted, SlowCases::ByIdOnly);
+    SessionRequest {
         // An id selects the rows below it, too; only what was asked for is to run.
         suite: only(suite, &wanted.iter().map(String::as_str).collect()),
         selection: selection.unwrap_or_else(|error| broken(&error)),
@@ -147,7 +147,7 @@ fn trial(case: &Case, row: Option<&CaseRow>, backends: &[BackendInfo]) -> Trial 
 /// Maps a row to a test's result: only a pass is ok, and only a row that the run's exit code counts
 /// fails.
 fn tell(row: &CaseRow, backends: &[BackendInfo]) -> Result<Completion, Failed> {
-    let verdict = format!("{} {} {}", row.verdict.word(), row.reason, row.message);
+    let verdict = format!("{} {} {}", row.verdict.keyword(), row.reason, row.message);
     match exit_code(std::slice::from_ref(row), ExitOptions::default(), backends) {
         ExitCode::Expected if row.verdict == Verdict::Pass => Ok(Completion::Completed),
         ExitCode::Expected => Ok(Completion::ignored_with(verdict)),

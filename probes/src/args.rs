@@ -1,4 +1,4 @@
-//! A probe's arguments: [`parse`] reads them off the command line, [`Args`] answers for them.
+//! A probe's arguments: [`parse`] reads them off the command line, [`ProbeArguments`] answers for them.
 
 use std::ffi::{OsStr, OsString};
 use std::net::SocketAddr;
@@ -8,24 +8,24 @@ use nix::sys::signal::Signal;
 use nix::unistd::Pid;
 
 use crate::catalog::ProbeSpec;
-use crate::kind::{self, Kind};
+use crate::kind::{self, ValueKind};
 use crate::usage::UsageError;
 
 /// Name and values, in the order given; a name appears once.
-pub(crate) type Named = Vec<(String, Vec<OsString>)>;
+pub(crate) type NamedValues = Vec<(String, Vec<OsString>)>;
 
 /// Checked arguments of one probe.
 #[derive(Debug)]
-pub(crate) struct Args {
+pub(crate) struct ProbeArguments {
     /// The nonce of this run.
     pub(crate) nonce: String,
     /// The process that started the program; asked before any fork of ours.
     pub(crate) parent: Pid,
     /// Arguments by name.
-    pub(crate) named: Named,
+    pub(crate) named: NamedValues,
 }
 
-impl Args {
+impl ProbeArguments {
     /// Every value of `name`; empty when not given.
     pub(crate) fn all(&self, name: &str) -> &[OsString] {
         self.named.iter().find(|(given, _)| given == name).map_or(&[], |(_, values)| values)
@@ -57,20 +57,20 @@ impl Args {
     }
 
     /// The words of a list, commas split.
-    pub(crate) fn words(&self, name: &str) -> Vec<&OsStr> {
+    pub(crate) fn list_values(&self, name: &str) -> Vec<&OsStr> {
         self.all(name).iter().flat_map(|value| split(value)).collect()
     }
 
     /// The number `name`, or `default` when not given.
     pub(crate) fn number_or(&self, name: &str, default: u64) -> Result<u64, UsageError> {
         let Some(value) = self.maybe(name) else { return Ok(default) };
-        parsed(name, Kind::UpTo(u64::MAX), kind::number(value, u64::MAX))
+        parsed(name, ValueKind::UpTo(u64::MAX), kind::number(value, u64::MAX))
     }
 
     /// The permission bits `--mode`, or `default` when not given.
     pub(crate) fn mode_or(&self, default: u32) -> Result<u32, UsageError> {
         let Some(value) = self.maybe("mode") else { return Ok(default) };
-        parsed("mode", Kind::Octal, kind::octal(value))
+        parsed("mode", ValueKind::Octal, kind::octal(value))
     }
 
     /// The process `--pid`.
@@ -79,7 +79,7 @@ impl Args {
         if value == "parent" {
             return Ok(self.parent);
         }
-        parsed("pid", Kind::Pid, kind::pid(value).map(Pid::from_raw))
+        parsed("pid", ValueKind::Pid, kind::pid(value).map(Pid::from_raw))
     }
 
     /// The signal `--signal`; `None` for 0.
@@ -88,34 +88,34 @@ impl Args {
         if value == "0" {
             return Ok(None);
         }
-        parsed("signal", Kind::Signal, kind::signal(value)).map(Some)
+        parsed("signal", ValueKind::Signal, kind::signal(value)).map(Some)
     }
 
     /// The signal `name`.
     pub(crate) fn signal_named(&self, name: &str) -> Result<Signal, UsageError> {
-        parsed(name, Kind::Signal, kind::signal(self.one(name)?))
+        parsed(name, ValueKind::Signal, kind::signal(self.one(name)?))
     }
 
     /// Every signal of `--signal`.
     pub(crate) fn signals(&self) -> Result<Vec<Signal>, UsageError> {
-        let one = |word| parsed("signal", Kind::Signal, kind::signal(word));
-        self.words("signal").into_iter().map(one).collect()
+        let one = |word| parsed("signal", ValueKind::Signal, kind::signal(word));
+        self.list_values("signal").into_iter().map(one).collect()
     }
 
     /// The address `--addr`, if given.
     pub(crate) fn address(&self) -> Result<Option<SocketAddr>, UsageError> {
         let Some(value) = self.maybe("addr") else { return Ok(None) };
-        parsed("addr", Kind::Address, kind::address(value)).map(Some)
+        parsed("addr", ValueKind::Address, kind::address(value)).map(Some)
     }
 
     /// The bytes that `name` gives in hexadecimal; empty when not given.
     pub(crate) fn hex(&self, name: &str) -> Result<Vec<u8>, UsageError> {
         let Some(value) = self.maybe(name) else { return Ok(Vec::new()) };
-        parsed(name, Kind::Hex, kind::hex(value))
+        parsed(name, ValueKind::Hex, kind::hex(value))
     }
 }
 
-fn parsed<T>(name: &str, kind: Kind, value: Option<T>) -> Result<T, UsageError> {
+fn parsed<T>(name: &str, kind: ValueKind, value: Option<T>) -> Result<T, UsageError> {
     value.ok_or_else(|| UsageError::bad(name, format!("expected {}", kind.expects())))
 }
 
@@ -128,12 +128,12 @@ pub(crate) fn split(value: &OsStr) -> impl Iterator<Item = &OsStr> {
 pub(crate) fn parse(
     spec: &ProbeSpec,
     argv: impl IntoIterator<Item = OsString>,
-) -> Result<Named, UsageError> {
+) -> Result<NamedValues, UsageError> {
     let mut argv = argv.into_iter();
-    let mut named = Named::new();
+    let mut named = NamedValues::new();
     while let Some(word) = argv.next() {
         let (name, inline) = option(&word)?;
-        let switch = spec.arg(&name).is_some_and(|arg| arg.kind == Kind::Switch);
+        let switch = spec.arg(&name).is_some_and(|arg| arg.kind == ValueKind::Switch);
         let value = match inline {
             Some(value) => value,
             None if switch => "true".into(),

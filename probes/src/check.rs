@@ -3,7 +3,7 @@
 
 use std::ffi::{OsStr, OsString};
 
-use crate::args::{Named, split};
+use crate::args::{NamedValues, split};
 use crate::catalog::{ArgSpec, ProbeSpec, probe};
 use crate::usage::UsageError;
 
@@ -18,7 +18,8 @@ use crate::usage::UsageError;
 /// not of its kind.
 pub fn check_args(name: &str, args: &[(String, Vec<String>)]) -> Result<(), UsageError> {
     let spec = probe(name).ok_or_else(|| UsageError::UnknownProbe(name.to_owned()))?;
-    let named: Named = args.iter().map(|(name, values)| (name.clone(), given(values))).collect();
+    let named: NamedValues =
+        args.iter().map(|(name, values)| (name.clone(), given(values))).collect();
     check(spec, &named, holds_variable)
 }
 
@@ -33,7 +34,7 @@ fn given(values: &[String]) -> Vec<OsString> {
 /// Checks every argument; values for which `exempt` holds are not looked into.
 pub(crate) fn check(
     spec: &ProbeSpec,
-    named: &Named,
+    named: &NamedValues,
     exempt: fn(&OsStr) -> bool,
 ) -> Result<(), UsageError> {
     for (at, (name, values)) in named.iter().enumerate() {

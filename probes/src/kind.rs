@@ -1,4 +1,4 @@
-//! The kinds of argument values: [`Kind`], and the parsers for them.
+//! The kinds of argument values: [`ValueKind`], and the parsers for them.
 
 use std::ffi::OsStr;
 use std::net::SocketAddr;
@@ -8,7 +8,7 @@ use nix::sys::signal::Signal;
 
 /// The form of one argument's value.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Kind {
+pub enum ValueKind {
     /// Any bytes.
     Text,
     /// Any bytes, taken as a path exactly as given.
@@ -47,7 +47,7 @@ const NOT_FATAL: [Signal; 8] = [
     Signal::SIGWINCH,
 ];
 
-impl Kind {
+impl ValueKind {
     /// Checks that `value` has this form; the error names the expected form.
     pub(crate) fn check(self, value: &OsStr) -> Result<(), String> {
         let fits = match self {
@@ -136,30 +136,34 @@ mod tests {
     use super::*;
 
     #[rstest]
-    #[case(Kind::UpTo(255), "0", "256")]
-    #[case(Kind::UpTo(255), "255", "-1")]
-    #[case(Kind::UpTo(255), "007", "+7")]
-    #[case(Kind::UpTo(255), "1", "")]
-    #[case(Kind::Octal, "0644", "0o644")]
-    #[case(Kind::Octal, "7777", "17777")]
-    #[case(Kind::Octal, "0", "8")]
-    #[case(Kind::Pid, "1", "0")]
-    #[case(Kind::Pid, "parent", "-1")]
-    #[case(Kind::Pid, "77", "2147483648")]
-    #[case(Kind::Signal, "TERM", "TERMINATE")]
-    #[case(Kind::Signal, "SIGTERM", "term")]
-    #[case(Kind::Signal, "15", "0")]
-    #[case(Kind::SignalOrZero, "0", "65")]
-    #[case(Kind::FatalSignal, "KILL", "STOP")]
-    #[case(Kind::FatalSignal, "SEGV", "CHLD")]
-    #[case(Kind::Address, "127.0.0.1:80", "localhost:80")]
-    #[case(Kind::Address, "[::1]:80", "::1:80")]
-    #[case(Kind::Address, "10.0.0.1:0", "10.0.0.1")]
-    #[case(Kind::Hex, "00ffAB", "0")]
-    #[case(Kind::Hex, "", "zz")]
-    #[case(Kind::OneOf(&["a", "b"]), "b", "c")]
-    #[case(Kind::Switch, "true", "false")]
-    fn takes_the_one_and_not_the_other(#[case] kind: Kind, #[case] good: &str, #[case] bad: &str) {
+    #[case(ValueKind::UpTo(255), "0", "256")]
+    #[case(ValueKind::UpTo(255), "255", "-1")]
+    #[case(ValueKind::UpTo(255), "007", "+7")]
+    #[case(ValueKind::UpTo(255), "1", "")]
+    #[case(ValueKind::Octal, "0644", "0o644")]
+    #[case(ValueKind::Octal, "7777", "17777")]
+    #[case(ValueKind::Octal, "0", "8")]
+    #[case(ValueKind::Pid, "1", "0")]
+    #[case(ValueKind::Pid, "parent", "-1")]
+    #[case(ValueKind::Pid, "77", "2147483648")]
+    #[case(ValueKind::Signal, "TERM", "TERMINATE")]
+    #[case(ValueKind::Signal, "SIGTERM", "term")]
+    #[case(ValueKind::Signal, "15", "0")]
+    #[case(ValueKind::SignalOrZero, "0", "65")]
+    #[case(ValueKind::FatalSignal, "KILL", "STOP")]
+    #[case(ValueKind::FatalSignal, "SEGV", "CHLD")]
+    #[case(ValueKind::Address, "127.0.0.1:80", "localhost:80")]
+    #[case(ValueKind::Address, "[::1]:80", "::1:80")]
+    #[case(ValueKind::Address, "10.0.0.1:0", "10.0.0.1")]
+    #[case(ValueKind::Hex, "00ffAB", "0")]
+    #[case(ValueKind::Hex, "", "zz")]
+    #[case(ValueKind::OneOf(&["a", "b"]), "b", "c")]
+    #[case(ValueKind::Switch, "true", "false")]
+    fn takes_the_one_and_not_the_other(
+        #[case] kind: ValueKind,
+        #[case] good: &str,
+        #[case] bad: &str,
+    ) {
         assert_eq!(kind.check(good.as_ref()), Ok(()), "{good}");
         assert_eq!(kind.check(bad.as_ref()), Err(format!("expected {}", kind.expects())), "{bad}");
     }

@@ -3,16 +3,16 @@
 use std::ffi::{OsStr, OsString};
 use std::io::Write as _;
 
-use crate::args::{self, Args};
-use crate::catalog::{ProbeSpec, Run, probe};
+use crate::args::{self, ProbeArguments};
+use crate::catalog::{ProbeFunction, ProbeSpec, probe};
 use crate::check::check;
+use crate::deadline;
 use crate::kind;
-use crate::limit;
 use crate::observe::{fault, observe};
-use crate::out::{Out, Stream, write_all};
-use crate::record::{Outcome, Record};
+use crate::outcome::ProbeError;
+use crate::output::{OutputStream, RecordOutput, write_all};
+use crate::record::{ActOutcome, ProbeRecord};
 use crate::seal::own_word;
-use crate::seen::Stop;
 use crate::sys;
 use crate::usage::{HELP, UsageError, list};
 
@@ -37,9 +37,9 @@ const GRACE: u32 = 2;
 
 /// Options that come before the probe's name.
 #[derive(Debug)]
-struct Options {
+struct ProgramOptions {
     nonce: String,
-    record: Option<Stream>,
+    record: Option<OutputStream>,
     limit: u32,
 }
 
@@ -49,18 +49,19 @@ struct Options {
 pub fn main(args: impl Iterator<Item = OsString>) -> i32 {
     let (message, code) = match run(args) {
         Ok(code) => return code,
-        Err(Stop::Usage(error)) => (error.to_string(), exit::USAGE),
-        Err(Stop::TimedOut) => ("out of time".to_owned(), exit::TIMED_OUT),
-        Err(Stop::Fault(what)) => (what, exit::FAULT),
-        Err(Stop::Refused { call, errno }) => (format!("{call}: {errno}"), exit::FAULT),
+        Err(ProbeError::Usage(error)) => (error.to_string(), exit::USAGE),
+        Err(ProbeError::TimedOut) => ("out of time".to_owned(), exit::TIMED_OUT),
+        Err(ProbeError::Fault(what)) => (what, exit::FAULT),
+        Err(ProbeError::Refused { call, errno }) => (format!("{call}: {errno}"), exit::FAULT),
     };
     // The stream may have no reader; the exit code still tells the failure.
     let _ = writeln!(std::io::stderr(), "boxprobe: {message}");
     code
 }
 
-fn run(mut argv: impl Iterator<Item = OsString>) -> Result<i32, Stop> {
-    let mut options = Options { nonce: String::new(), record: None, limit: limit::LONGEST };
+fn run(mut argv: impl Iterator<Item = OsString>) -> Result<i32, ProbeError> {
+    let mut options =
+        ProgramOptions { nonce: String::new(), record: None, limit: deadline::LONGEST };
     let name = loop {
         let word =
             argv.next().ok_or_else(|| UsageError::Act("no probe named; see --help".into()))?;
@@ -80,11 +81,12 @@ fn run(mut argv: impl Iterator<Item = OsString>) -> Result<i32, Stop> {
     let spec = probe(&name).ok_or(UsageError::UnknownProbe(name))?;
     let named = args::parse(spec, argv)?;
     check(spec, &named, |_| false)?;
-    let args = Args { nonce: options.nonce.clone(), parent: nix::unistd::getppid(), named };
+    let args =
+        ProbeArguments { nonce: options.nonce.clone(), parent: nix::unistd::getppid(), named };
     dispatch(spec, &args, &options)
 }
 
-impl Options {
+impl ProgramOptions {
     fn take(
         &mut self,
         word: &OsStr,
@@ -111,70 +113,77 @@ fn nonce(value: &OsStr) -> Result<String, UsageError> {
     text.map(str::to_owned).ok_or_else(|| UsageError::bad("nonce", expected))
 }
 
-fn stream(value: &OsStr) -> Result<Stream, UsageError> {
+fn stream(value: &OsStr) -> Result<OutputStream, UsageError> {
     match value.to_str() {
-        Some("stdout") => Ok(Stream::Stdout),
-        Some("stderr") => Ok(Stream::Stderr),
+        Some("stdout") => Ok(OutputStream::Stdout),
+        Some("stderr") => Ok(OutputStream::Stderr),
         _ => Err(UsageError::bad("record", "expected stdout|stderr")),
     }
 }
 
 fn seconds(value: &OsStr) -> Result<u32, UsageError> {
-    let number = kind::number(value, limit::LONGEST.into()).filter(|seconds| *seconds > 0);
+    let number = kind::number(value, deadline::LONGEST.into()).filter(|seconds| *seconds > 0);
     let number = number.and_then(|seconds| u32::try_from(seconds).ok());
     number.ok_or_else(|| UsageError::bad("limit", "expected 1..60"))
 }
 
-fn print(text: &str) -> Result<i32, Stop> {
+fn print(text: &str) -> Result<i32, ProbeError> {
     write_all(std::io::stdout(), text.as_bytes()).map_err(|errno| fault("not printed", errno))?;
     Ok(exit::SUCCEEDED)
 }
 
-fn dispatch(spec: &ProbeSpec, args: &Args, options: &Options) -> Result<i32, Stop> {
+fn dispatch(
+    spec: &ProbeSpec,
+    args: &ProbeArguments,
+    options: &ProgramOptions,
+) -> Result<i32, ProbeError> {
     let run = spec.run.ok_or_else(|| UsageError::Elsewhere(spec.name.to_owned()))?;
     let stream = match (run, options.record) {
-        (Run::Emit(_), Some(Stream::Stdout)) => {
+        (ProbeFunction::Emit(_), Some(OutputStream::Stdout)) => {
             return Err(
                 UsageError::bad("record", "this probe's stdout is judged: say stderr").into()
             );
         }
-        (Run::Emit(_), asked) => asked,
-        (_, asked) => asked.or(Some(Stream::Stdout)),
+        (ProbeFunction::Emit(_), asked) => asked,
+        (_, asked) => asked.or(Some(OutputStream::Stdout)),
     };
     // Before the act, which may take the program's own file out of reach.
     let word = own_word(&options.nonce);
-    let out = Out { probe: spec.name, nonce: &word, stream, limit: options.limit };
+    let out = RecordOutput { probe: spec.name, nonce: &word, stream, limit: options.limit };
     match run {
-        Run::See(look) => {
+        ProbeFunction::See(look) => {
             arm(options.limit + GRACE)?;
             let record = observe(spec.name, look, args, options.limit)?;
             out.record(&record)?;
             Ok(code(&record))
         }
-        Run::Act(act) | Run::Emit(act) => {
+        ProbeFunction::Act(act) | ProbeFunction::Emit(act) => {
             arm(options.limit)?;
             refusal_is_recorded(&out, act(args, &out))
         }
     }
 }
 
-fn arm(seconds: u32) -> Result<(), Stop> {
-    limit::arm(seconds).map_err(|errno| fault("the time limit can't be set", errno))
+fn arm(seconds: u32) -> Result<(), ProbeError> {
+    deadline::arm(seconds).map_err(|errno| fault("the time limit can't be set", errno))
 }
 
 /// An act that was refused says so like any other probe.
-fn refusal_is_recorded(out: &Out<'_>, end: Result<i32, Stop>) -> Result<i32, Stop> {
+fn refusal_is_recorded(
+    out: &RecordOutput<'_>,
+    end: Result<i32, ProbeError>,
+) -> Result<i32, ProbeError> {
     match end {
-        Err(refused @ Stop::Refused { .. }) => Ok(code(&out.report(Err(refused))?)),
+        Err(refused @ ProbeError::Refused { .. }) => Ok(code(&out.report(Err(refused))?)),
         other => other,
     }
 }
 
 /// The exit code that goes with a record.
-pub(crate) fn code(record: &Record) -> i32 {
+pub(crate) fn code(record: &ProbeRecord) -> i32 {
     match &record.outcome {
-        Outcome::Succeeded => exit::SUCCEEDED,
-        Outcome::Refused { .. } => exit::REFUSED,
-        Outcome::Killed { signal } => exit::SIGNAL_BASE + sys::signal_number(signal),
+        ActOutcome::Succeeded => exit::SUCCEEDED,
+        ActOutcome::Refused { .. } => exit::REFUSED,
+        ActOutcome::Killed { signal } => exit::SIGNAL_BASE + sys::signal_number(signal),
     }
 }

@@ -1,4 +1,4 @@
-//! The observation of a probe: [`Record`], and [`Event`] for moments on the way.
+//! The observation of a probe: [`ProbeRecord`], and [`ProbeEvent`] for moments on the way.
 //!
 //! The JSON form is closed: unknown, missing or superfluous members do not decode.
 
@@ -8,19 +8,19 @@ use serde::{Deserialize, Serialize};
 
 /// The one record of one probe run.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-#[serde(try_from = "Flat", into = "Flat")]
-pub struct Record {
+#[serde(try_from = "FlatRecord", into = "FlatRecord")]
+pub struct ProbeRecord {
     /// The probe's name in the catalogue.
     pub probe: String,
     /// The outcome of the act.
-    pub outcome: Outcome,
+    pub outcome: ActOutcome,
     /// Further observations; the README's table names the members that each probe fills.
-    pub detail: Detail,
+    pub detail: RecordDetail,
 }
 
 /// The outcome of the act.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub enum Outcome {
+pub enum ActOutcome {
     /// Every call of the act succeeded.
     Succeeded,
     /// A call failed.
@@ -38,12 +38,12 @@ pub enum Outcome {
 }
 
 /// Named values seen on the way.
-pub type Detail = BTreeMap<String, Value>;
+pub type RecordDetail = BTreeMap<String, DetailValue>;
 
-/// One value of a [`Detail`].
+/// One value of a [`RecordDetail`].
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(untagged)]
-pub enum Value {
+pub enum DetailValue {
     /// A count, size or identifier.
     Number(u64),
     /// Text, lossy where the source was not UTF-8, at most 4 KiB.
@@ -55,59 +55,61 @@ pub enum Value {
 /// A moment a probe announces while it runs.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
-pub enum Event {
+pub enum ProbeEvent {
     /// Set up; signals and other stimuli may come now.
     Ready,
     /// A moment with a name of the case's own.
     Mark(String),
 }
 
-/// [`Record`] as it is written.
+/// [`ProbeRecord`] as it is written.
 #[derive(Debug, Clone, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
-struct Flat {
+struct FlatRecord {
     probe: String,
-    outcome: Word,
+    outcome: OutcomeWord,
     #[serde(default, skip_serializing_if = "Option::is_none")]
     errno: Option<String>,
     #[serde(default, skip_serializing_if = "Option::is_none")]
     call: Option<String>,
     #[serde(default, skip_serializing_if = "Option::is_none")]
     signal: Option<String>,
-    #[serde(default, skip_serializing_if = "Detail::is_empty")]
-    detail: Detail,
+    #[serde(default, skip_serializing_if = "RecordDetail::is_empty")]
+    detail: RecordDetail,
 }
 
 #[derive(Debug, Clone, Copy, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
-enum Word {
+enum OutcomeWord {
     Succeeded,
     Refused,
     Killed,
 }
 
-impl From<Record> for Flat {
-    fn from(record: Record) -> Self {
+impl From<ProbeRecord> for FlatRecord {
+    fn from(record: ProbeRecord) -> Self {
         let (outcome, errno, call, signal) = match record.outcome {
-            Outcome::Succeeded => (Word::Succeeded, None, None, None),
-            Outcome::Refused { errno, call } => (Word::Refused, Some(errno), Some(call), None),
-            Outcome::Killed { signal } => (Word::Killed, None, None, Some(signal)),
+            ActOutcome::Succeeded => (OutcomeWord::Succeeded, None, None, None),
+            ActOutcome::Refused { errno, call } => {
+                (OutcomeWord::Refused, Some(errno), Some(call), None)
+            }
+            ActOutcome::Killed { signal } => (OutcomeWord::Killed, None, None, Some(signal)),
         };
         Self { probe: record.probe, outcome, errno, call, signal, detail: record.detail }
     }
 }
 
-impl TryFrom<Flat> for Record {
+impl TryFrom<FlatRecord> for ProbeRecord {
     type Error = String;
 
-    fn try_from(flat: Flat) -> Result<Self, String> {
+    fn try_from(flat: FlatRecord) -> Result<Self, String> {
         let outcome = match (flat.outcome, flat.errno, flat.call, flat.signal) {
-            (Word::Succeeded, None, None, None) => Outcome::Succeeded,
-            (Word::Refused, Some(errno), Some(call), None) if symbolic(&errno, "E") => {
-                Outcome::Refused { errno, call }
+            (OutcomeWord::Succeeded, None, None, None) => ActOutcome::Succeeded,
+            (OutcomeWord::Refused, Some(errno), Some(call), None) if symbolic(&errno, "E") => {
+                ActOutcome::Refused { errno, call }
             }
-            (Word::Killed, None, None, Some(signal)) if symbolic(&signal, "SIG") => {
-                Outcome::Killed { signal }
+            (OutcomeWord::Killed, None, None, Some(signal)) if symbolic(&signal, "SIG") => {
+                ActOutcome::Killed { signal }
             }
             (word, ..) => return Err(format!("members do not fit outcome {word:?}")),
         };

@@ -18,9 +18,9 @@ const SHOWN: usize = 8;
 
 /// The secret of one run's probe.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Key([u8; SIZE]);
+pub struct SealKey([u8; SIZE]);
 
-impl Key {
+impl SealKey {
     /// The key with these bytes.
     #[must_use]
     pub fn new(bytes: [u8; SIZE]) -> Self {
@@ -53,7 +53,7 @@ impl Key {
 
 /// The word that stands for `nonce` in the lines of a probe with `key`; without a key, the nonce.
 #[must_use]
-pub fn word(key: Option<&Key>, nonce: &str) -> String {
+pub fn sealed_nonce(key: Option<&SealKey>, nonce: &str) -> String {
     let Some(key) = key else { return nonce.to_owned() };
     let digest = Sha256::new().chain_update(key.0).chain_update(nonce).chain_update(key.0);
     let digest = digest.finalize();
@@ -66,8 +66,8 @@ pub fn word(key: Option<&Key>, nonce: &str) -> String {
 pub(crate) fn own_word(nonce: &str) -> String {
     let named = std::env::args_os().next().map(std::path::PathBuf::from);
     let files = ["/proc/self/exe".into()].into_iter().chain(named);
-    let key = files.filter_map(|file| Key::read(&file).ok()).next().flatten();
-    word(key.as_ref(), nonce)
+    let key = files.filter_map(|file| SealKey::read(&file).ok()).next().flatten();
+    sealed_nonce(key.as_ref(), nonce)
 }
 
 #[cfg(test)]
@@ -75,13 +75,13 @@ mod tests {
     use super::*;
     use rstest::rstest;
 
-    const KEY: Key = Key([7; SIZE]);
+    const KEY: SealKey = SealKey([7; SIZE]);
 
-    fn read(content: &[u8]) -> Option<Key> {
+    fn read(content: &[u8]) -> Option<SealKey> {
         let dir = tempfile::tempdir().unwrap();
         let file = dir.path().join("program");
         std::fs::write(&file, content).unwrap();
-        Key::read(&file).unwrap()
+        SealKey::read(&file).unwrap()
     }
 
     #[test]
@@ -98,16 +98,19 @@ mod tests {
 
     #[test]
     fn a_missing_program_is_an_error() {
-        assert!(Key::read(Path::new("/nonexistent/program")).is_err());
+        assert!(SealKey::read(Path::new("/nonexistent/program")).is_err());
     }
 
     #[test]
     fn a_word_depends_on_key_and_nonce() {
-        assert_eq!(word(None, "n"), "n");
-        let words =
-            [word(Some(&KEY), "n"), word(Some(&KEY), "m"), word(Some(&Key([8; SIZE])), "n")];
+        assert_eq!(sealed_nonce(None, "n"), "n");
+        let words = [
+            sealed_nonce(Some(&KEY), "n"),
+            sealed_nonce(Some(&KEY), "m"),
+            sealed_nonce(Some(&SealKey([8; SIZE])), "n"),
+        ];
         assert!(words.iter().all(|word| word.len() == 1 + 1 + 2 * SHOWN));
-        assert_eq!(words[0], word(Some(&KEY), "n"));
+        assert_eq!(words[0], sealed_nonce(Some(&KEY), "n"));
         assert!(words[0] != words[2] && words[0][2..] != words[1][2..]);
     }
 }

@@ -3,7 +3,7 @@
 use thiserror::Error;
 
 use crate::catalog::{ArgSpec, ProbeSpec, catalog};
-use crate::kind::Kind;
+use crate::kind::ValueKind;
 
 /// A call that is wrong, so that nothing was tried.
 #[derive(Debug, Clone, PartialEq, Eq, Error)]
@@ -102,7 +102,7 @@ impl ArgSpec {
     #[must_use]
     pub fn synopsis(&self) -> String {
         let value = match self.kind {
-            Kind::Switch => String::new(),
+            ValueKind::Switch => String::new(),
             kind => format!("={}", kind.expects()),
         };
         let (open, close) = match (self.required, self.many) {

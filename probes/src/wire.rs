@@ -6,7 +6,7 @@
 use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
 
-use crate::record::{Event, Record};
+use crate::record::{ProbeEvent, ProbeRecord};
 
 /// ASCII record separator: rare in output, and escaped inside JSON.
 const MARK: u8 = 0x1E;
@@ -15,22 +15,22 @@ const MARK: u8 = 0x1E;
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
 struct EventLine {
-    event: Event,
+    event: ProbeEvent,
 }
 
 /// [`EventLine`] of a borrowed event.
 #[derive(Serialize)]
 struct EventToWrite<'a> {
-    event: &'a Event,
+    event: &'a ProbeEvent,
 }
 
 /// The content of a stream under one nonce.
 #[derive(Debug, Clone, PartialEq)]
-pub enum Found {
+pub enum FoundRecords {
     /// No record. Nothing was observed: neither a success nor a denial.
     None,
     /// Exactly one.
-    One(Record),
+    One(ProbeRecord),
     /// More than one: one of them is not the probe's, so none counts.
     Several,
     /// Output under our nonce that is no whole record or event.
@@ -39,26 +39,30 @@ pub enum Found {
 
 /// The line of one record, newline included.
 #[must_use]
-pub fn encode(nonce: &str, record: &Record) -> Vec<u8> {
+pub fn encode(nonce: &str, record: &ProbeRecord) -> Vec<u8> {
     line(nonce, serde_json::to_vec(record))
 }
 
 /// The line of one event, newline included.
 #[must_use]
-pub fn encode_event(nonce: &str, event: &Event) -> Vec<u8> {
+pub fn encode_event(nonce: &str, event: &ProbeEvent) -> Vec<u8> {
     line(nonce, serde_json::to_vec(&EventToWrite { event }))
 }
 
 /// The record in `bytes` under `nonce`; lines under other nonces do not exist.
 #[must_use]
-pub fn find(nonce: &str, bytes: &[u8]) -> Found {
-    let mut found = Found::None;
+pub fn find(nonce: &str, bytes: &[u8]) -> FoundRecords {
+    let mut found = FoundRecords::None;
     for payload in payloads(nonce, bytes) {
-        match (whole::<EventLine>(payload), whole::<Record>(payload)) {
+        match (whole::<EventLine>(payload), whole::<ProbeRecord>(payload)) {
             (Some(_), _) => {}
-            (None, None) => return Found::Malformed,
+            (None, None) => return FoundRecords::Malformed,
             (None, Some(record)) => {
-                found = if found == Found::None { Found::One(record) } else { Found::Several }
+                found = if found == FoundRecords::None {
+                    FoundRecords::One(record)
+                } else {
+                    FoundRecords::Several
+                }
             }
         }
     }
@@ -67,7 +71,7 @@ pub fn find(nonce: &str, bytes: &[u8]) -> Found {
 
 /// The events in `bytes` under `nonce`, in order.
 #[must_use]
-pub fn events(nonce: &str, bytes: &[u8]) -> Vec<Event> {
+pub fn events(nonce: &str, bytes: &[u8]) -> Vec<ProbeEvent> {
     let lines = payloads(nonce, bytes).into_iter().filter_map(whole::<EventLine>);
     lines.map(|line| line.event).collect()
 }

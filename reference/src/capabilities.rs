@@ -11,23 +11,23 @@ use boxproof_cases::protocol::{
 use nix::unistd::geteuid;
 
 use crate::launch::scopes_sockets;
-use crate::request::{Mechanism, Order};
+use crate::request::{Mechanism, RunJob};
 use crate::run;
 
 /// The enforcer of a claim.
 #[derive(Clone, Copy, PartialEq, Eq)]
-enum By {
+enum ClaimProvider {
     /// The supervisor and the inner stage, with any mechanism.
     Any,
     /// Confinement only.
     Box,
 }
 
-use By::{Any, Box as Boxed};
 use ClaimLevel::{Enforced, Partial};
+use ClaimProvider::{Any, Box as Boxed};
 
 /// Every claim. A claim outside the table is not made.
-const CLAIMS: &[(&str, By, ClaimLevel)] = &[
+const CLAIMS: &[(&str, ClaimProvider, ClaimLevel)] = &[
     ("fs.write", Boxed, Enforced),
     ("fs.read_only", Boxed, Enforced),
     ("fs.extra_write_roots", Boxed, Enforced),
@@ -194,7 +194,7 @@ const LIMITS: [&str; 11] = [
     "A hard link made before the run reaches the same file under its other name.",
     "A second mount of the same file outside the view is not masked.",
     "Protected and denied names that the host itself makes during a run are not held: what is in them can be read and written.",
-    "Protected names are those directly below the workspace and the writable roots; in the folders below these, repositories that exist at the start are protected as well, and nothing else.",
+    "Protected names are those directly below the workspace and the writable roots; in the directories below these, repositories that exist at the start are protected as well, and nothing else.",
     "Host unix sockets bound after the start, under a relative name, or in another network namespace are not masked; /run holds nothing inside but links to what can be read.",
     "A denied path that is a symbolic link in a writable root is refused.",
     "Directories above a denied path inside a writable root are mount points, and so is a root that lies in no other: renames and hard links across them fail (EXDEV, EBUSY).",
@@ -207,8 +207,8 @@ const LIMITS: [&str; 11] = [
 /// Limits of mechanisms with the step `mediate`.
 const MEDIATE_LIMITS: [&str; 3] = [
     "A protected name that is a link is kept, though its own times and owner can be changed.",
-    "While names that do not exist are held: no openat2, no Landlock domains and no user namespaces of the command's own, no core files; creating in a folder that was inherited as a descriptor may be refused.",
-    "A deny pattern speaks of real paths. Where it has a wildcard folder before its end, no symbolic link is made under a name that this folder could have, and a folder that holds a name which would match at its new place is not moved there (EXDEV); movers then copy, and every copy is asked for.",
+    "While names that do not exist are held: no openat2, no Landlock domains and no user namespaces of the command's own, no core files; creating in a directory that was inherited as a descriptor may be refused.",
+    "A deny pattern speaks of real paths. Where it has a wildcard directory before its end, no symbolic link is made under a name that this directory could have, and a directory that holds a name which would match at its new place is not moved there (EXDEV); movers then copy, and every copy is asked for.",
 ];
 
 /// Further limits of one mechanism.
@@ -226,7 +226,7 @@ fn own_limits(mechanism: Mechanism) -> &'static [&'static str] {
             "Landlock only grants: a deny, a protected name or a profile in what is granted is refused, by name.",
             "Mode, times, owner and extended attributes can be changed wherever the user may; names and metadata outside the grants can be seen.",
             "Host processes can be seen in /proc, not signalled or traced; host unix sockets bound to paths can be reached.",
-            "In place of a private /tmp the command has a folder of its own by TMPDIR; /tmp, /dev/shm and pseudo-terminals are closed.",
+            "In place of a private /tmp the command has a directory of its own by TMPDIR; /tmp, /dev/shm and pseudo-terminals are closed.",
             "Without a network there is no loopback either: only unix sockets can be made.",
         ],
         Mechanism::Seatbelt => &[
@@ -234,8 +234,8 @@ fn own_limits(mechanism: Mechanism) -> &'static [&'static str] {
             "What a command leaves is found by its session, by who started it and by the variable REFBOX_RUN: a process that left the session, lost its parent and has none of it in an environment that macOS shows is not found.",
             "A SIGKILL to the inner stage leaves running the command and what it started; a stop from the terminal reaches a command as SIGSTOP.",
             "Host unix sockets are not listed, so that none is closed by name.",
-            "The host's folders show where a policy gives fresh ones; what is closed is refused, not hidden.",
-            "Who moves a folder to where a name in it would be a denied one closes what is in it; it is not undone.",
+            "The host's directories show where a policy gives fresh ones; what is closed is refused, not hidden.",
+            "Who moves a directory to where a name in it would be a denied one closes what is in it; it is not undone.",
             "macOS takes the variables DYLD_* from every program that sandbox-exec starts.",
         ],
         Mechanism::Unconfined => &[],
@@ -279,10 +279,10 @@ const OWN_PROC: &str = "proc.isolated";
 /// the host's processes.
 pub(crate) fn enforced(
     mechanism: Mechanism,
-    order: &Order,
+    order: &RunJob,
     shows_host: bool,
 ) -> BTreeMap<String, ClaimLevel> {
-    let Order { policy, law, .. } = order;
+    let RunJob { policy, law, .. } = order;
     let asked = claims(mechanism).filter(|(name, _)| match (*name, law) {
         ("dialect.orbit", law) => law.is_some(),
         // The profile says how much is written.
@@ -348,7 +348,7 @@ pub(crate) fn confines(prefix: &[&str]) -> Result<(), String> {
 
 /// The mechanism in effect.
 #[derive(Debug, Clone, Copy)]
-pub(crate) struct Effective {
+pub(crate) struct EffectiveConfinement {
     /// The mechanism.
     pub(crate) mechanism: Mechanism,
     /// Commands are shown the host's processes.
@@ -361,12 +361,14 @@ pub(crate) fn effective(
     prefix: &[&str],
     asked: Option<Mechanism>,
     held: bool,
-) -> Result<Effective, String> {
+) -> Result<EffectiveConfinement, String> {
     let mut refused = Vec::new();
     for mechanism in asked.map_or(Mechanism::AUTO.to_vec(), |asked| vec![asked]) {
         let names: &[&str] = if held && mediates(mechanism) { &[TRIAL_NAME] } else { &[] };
         match trial(prefix, mechanism, names) {
-            Ok(Trial { shows_host }) => return Ok(Effective { mechanism, shows_host }),
+            Ok(TrialResult { shows_host }) => {
+                return Ok(EffectiveConfinement { mechanism, shows_host });
+            }
             Err(why) => refused.push(why),
         }
     }
@@ -432,27 +434,27 @@ pub(crate) fn found(prefix: &[&str], asked: Option<Mechanism>) -> Result<Capabil
     })
 }
 
-fn why_not(mechanism: Mechanism, tried: &[(Mechanism, Result<Trial, String>)]) -> String {
+fn why_not(mechanism: Mechanism, tried: &[(Mechanism, Result<TrialResult, String>)]) -> String {
     let reason = tried.iter().find(|(m, _)| *m == mechanism).and_then(|(_, t)| t.as_ref().err());
     let reason = reason.map_or("unknown", String::as_str);
     format!("{} does not work here: {reason}", mechanism.name())
 }
 
 /// A directory every host has and that holds no `bwrap`: one in the workspace is not trusted.
-const TRIAL_FOLDER: &str = "/etc";
+const TRIAL_DIRECTORY: &str = "/etc";
 
 /// A name that no host has, in a directory that a trial can write.
-const TRIAL_NAME: &str = "/tmp/a name that nobody has\u{1}";
+const TRIAL_NAME: &str = "/tmp/a name that no file has\u{1}";
 
 /// The result of a successful trial.
 #[derive(Debug, Clone, Copy)]
-struct Trial {
+struct TrialResult {
     /// The command was shown the host's processes.
     shows_host: bool,
 }
 
 /// Runs a harmless command by `mechanism`, with these names denied; why that failed, if it did.
-fn trial(prefix: &[&str], mechanism: Mechanism, denied: &[&str]) -> Result<Trial, String> {
+fn trial(prefix: &[&str], mechanism: Mechanism, denied: &[&str]) -> Result<TrialResult, String> {
     let mode = match mechanism {
         Mechanism::Unconfined => Mode::Unconfined,
         _ => Mode::ReadOnly,
@@ -461,7 +463,7 @@ fn trial(prefix: &[&str], mechanism: Mechanism, denied: &[&str]) -> Result<Trial
     let command = Command::Argv(vec!["true".to_owned()]);
     let env = EnvPolicy { base: EnvBase::Clear, ..EnvPolicy::default() };
     let deny_write = denied.iter().map(|path| WirePath::from(*path)).collect();
-    let order = Order {
+    let order = RunJob {
         protocol: PROTOCOL,
         law: None,
         profile: None,
@@ -469,17 +471,17 @@ fn trial(prefix: &[&str], mechanism: Mechanism, denied: &[&str]) -> Result<Trial
         lenient: false,
         profile_file: None,
         inferred: None,
-        dialect: crate::explain::action::Dialect::Neutral,
+        dialect: crate::explain::advice::RuleDialect::Neutral,
         on_failure: None,
         unavailable: None,
-        policy: Policy { mode, env, deny_write, ..Policy::new(TRIAL_FOLDER) },
-        run: Run { capture: true, mechanism, ..Run::new(command, TRIAL_FOLDER) },
+        policy: Policy { mode, env, deny_write, ..Policy::new(TRIAL_DIRECTORY) },
+        run: Run { capture: true, mechanism, ..Run::new(command, TRIAL_DIRECTORY) },
     };
     let tried = run::attempt(prefix, &order).map_err(|refusal| refusal.to_string())?;
     match (tried.refusal, tried.outcome.ended) {
         (Some(refusal), _) => Err(refusal.to_string()),
-        (None, Some(crate::control::Report::Exited(0))) => {
-            Ok(Trial { shows_host: tried.shows_host })
+        (None, Some(crate::control::InitReport::Exited(0))) => {
+            Ok(TrialResult { shows_host: tried.shows_host })
         }
         (None, ended) => Err(format!("a trial command ended with {ended:?}")),
     }

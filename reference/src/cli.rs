@@ -7,9 +7,9 @@ use std::path::PathBuf;
 use boxproof_cases::protocol::{CompileTarget, exit};
 use clap::{Parser, Subcommand};
 
-use crate::ask::{self, Ask, InFiles};
+use crate::query::{self, FileQueryVerb, QueryVerb};
 use crate::request::Mechanism;
-use crate::{capabilities, compile, run, say};
+use crate::{capabilities, compile, run, stdout};
 
 const EXAMPLES: &str = "\
 Examples:
@@ -86,25 +86,25 @@ enum Verb {
         verb: crate::receipts::ReceiptsVerb,
     },
     #[command(flatten)]
-    Ask(Ask),
+    Ask(QueryVerb),
 }
 
 /// The verbs whose question is in a file.
 #[derive(Debug, Parser)]
 #[command(name = "refbox", version)]
-struct InFilesCli {
+struct FileQueryCli {
     #[command(subcommand)]
-    ask: InFiles,
+    ask: FileQueryVerb,
 }
 
 /// Runs one verb; returns the exit code.
 pub(crate) fn main(prefix: &[&str], args: Vec<OsString>) -> i32 {
-    if ask::is_in_files(&args) {
-        let code = InFilesCli::try_parse_from(words(args))
-            .map_or_else(|error| misused(&error), |cli| ask::answer_in_file(prefix, &cli.ask));
-        return say::checked(code);
+    if query::is_in_files(&args) {
+        let code = FileQueryCli::try_parse_from(with_program_name(args))
+            .map_or_else(|error| misused(&error), |cli| query::answer_in_file(prefix, &cli.ask));
+        return stdout::checked(code);
     }
-    say::checked(match Cli::try_parse_from(words(args)) {
+    stdout::checked(match Cli::try_parse_from(with_program_name(args)) {
         Err(error) => misused(&error),
         Ok(Cli { verb: Verb::Run { request, result, events } }) => {
             run::run(prefix, &request, &result, events.as_deref())
@@ -114,12 +114,12 @@ pub(crate) fn main(prefix: &[&str], args: Vec<OsString>) -> i32 {
         }
         #[cfg(target_os = "linux")]
         Ok(Cli { verb: Verb::Receipts { verb } }) => crate::receipts::main(&verb),
-        Ok(Cli { verb: Verb::Ask(ask) }) => ask::answer(prefix, &ask),
+        Ok(Cli { verb: Verb::Ask(ask) }) => query::answer(prefix, &ask),
         Ok(Cli { verb: Verb::Capabilities { mechanism } }) => capabilities(prefix, mechanism),
     })
 }
 
-fn words(args: Vec<OsString>) -> impl Iterator<Item = OsString> {
+fn with_program_name(args: Vec<OsString>) -> impl Iterator<Item = OsString> {
     std::iter::once(OsString::from("refbox")).chain(args)
 }
 
@@ -128,7 +128,7 @@ fn misused(error: &clap::Error) -> i32 {
     // Help and version are such errors, too. Where a complaint cannot be printed, the exit code
     // still tells.
     if !error.use_stderr() {
-        say::remember(printed.and_then(|()| io::stdout().flush()));
+        stdout::remember(printed.and_then(|()| io::stdout().flush()));
     }
     error.exit_code()
 }
@@ -139,8 +139,8 @@ fn mechanism(name: &str) -> Result<Mechanism, String> {
 }
 
 fn target(name: &str) -> Result<CompileTarget, String> {
-    let known = || CompileTarget::ALL.map(CompileTarget::word).join(", ");
-    let found = CompileTarget::ALL.into_iter().find(|target| target.word() == name);
+    let known = || CompileTarget::ALL.map(CompileTarget::keyword).join(", ");
+    let found = CompileTarget::ALL.into_iter().find(|target| target.keyword() == name);
     found.ok_or_else(|| format!("unknown target; known: {}", known()))
 }
 
@@ -150,7 +150,7 @@ fn capabilities(prefix: &[&str], asked: Option<Mechanism>) -> i32 {
         .and_then(|found| serde_json::to_string_pretty(&found).map_err(|error| error.to_string()));
     match text {
         Ok(text) => {
-            say::line(format_args!("{text}"));
+            stdout::line(format_args!("{text}"));
             0
         }
         Err(error) => {

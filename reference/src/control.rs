@@ -1,4 +1,4 @@
-//! The control socket between supervisor and inner stage: [`Report`] one way, [`Order`] the other.
+//! The control socket between supervisor and inner stage: [`InitReport`] one way, [`ControlCommand`] the other.
 //!
 //! One message is one packet of ten bytes: tag, detail, little-endian number and place.
 
@@ -9,14 +9,14 @@ use nix::errno::Errno;
 use rustix::io::Errno as Bare;
 use rustix::net::{RecvFlags, recv};
 
-use crate::sys::{self, Process};
+use crate::sys::{self, ProcessHandle};
 
 /// Bytes in one message.
 const PACKET: usize = 10;
 
 /// The step of the inner stage that failed.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Failed {
+pub(crate) enum FailedStep {
     /// Locking itself or the command down.
     Confine,
     /// Having the command's calls decided.
@@ -31,7 +31,7 @@ pub(crate) enum Failed {
 
 /// The packets that found no route out of a network, by the kernel's count.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
-pub(crate) struct Unreached {
+pub(crate) struct UnreachableCounts {
     /// Packets without a route.
     pub(crate) routes: u32,
     /// Datagrams to a port of this host where nothing listens: a name server that is not there.
@@ -40,15 +40,15 @@ pub(crate) struct Unreached {
 
 /// A report of the inner stage to the supervisor.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Report {
+pub(crate) enum InitReport {
     /// The inner stage runs; a descriptor of its process comes with the packet.
     Hello,
-    /// The command is about to be executed; unless [`Report::Failed`] follows, it was.
+    /// The command is about to be executed; unless [`InitReport::Failed`] follows, it was.
     Starting,
     /// The command was executed; a descriptor of it comes with the packet.
     Started,
     /// The command could not be executed, with the errno.
-    Failed(Failed, i32),
+    Failed(FailedStep, i32),
     /// The command exited with this code.
     Exited(i32),
     /// The command died of this signal.
@@ -56,12 +56,12 @@ pub(crate) enum Report {
     /// An order to signal the command reached it before its end was seen.
     Passed,
     /// The packets that found no route out of the command's own network.
-    Unreached(Unreached),
+    Unreached(UnreachableCounts),
 }
 
 /// An order of the supervisor to the inner stage.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Order {
+pub(crate) enum ControlCommand {
     /// Send this signal to the command's process group.
     Signal(i32),
     /// Kill everything and exit.
@@ -85,22 +85,22 @@ fn unpack(bytes: &[u8]) -> Option<(u8, u8, i32, u32)> {
     Some((tag, detail, number, u32::from_le_bytes([e, f, g, h])))
 }
 
-impl Report {
+impl InitReport {
     /// Encodes it as a packet of the socket.
     pub(crate) fn encode(self) -> [u8; PACKET] {
         match self {
             Self::Hello => pack(b'H', 0, 0),
             Self::Starting => pack(b's', 0, 0),
             Self::Started => pack(b'S', 0, 0),
-            Self::Failed(Failed::Confine, errno) => pack(b'F', b'l', errno),
-            Self::Failed(Failed::Mediate, errno) => pack(b'F', b'm', errno),
-            Self::Failed(Failed::Chdir, errno) => pack(b'F', b'c', errno),
-            Self::Failed(Failed::Exec, errno) => pack(b'F', b'x', errno),
-            Self::Failed(Failed::Build(place), errno) => pack_at(place, b'F', b'b', errno),
+            Self::Failed(FailedStep::Confine, errno) => pack(b'F', b'l', errno),
+            Self::Failed(FailedStep::Mediate, errno) => pack(b'F', b'm', errno),
+            Self::Failed(FailedStep::Chdir, errno) => pack(b'F', b'c', errno),
+            Self::Failed(FailedStep::Exec, errno) => pack(b'F', b'x', errno),
+            Self::Failed(FailedStep::Build(place), errno) => pack_at(place, b'F', b'b', errno),
             Self::Exited(code) => pack(b'X', 0, code),
             Self::Signalled(signal) => pack(b'D', 0, signal),
             Self::Passed => pack(b'P', 0, 0),
-            Self::Unreached(Unreached { routes, ports }) => {
+            Self::Unreached(UnreachableCounts { routes, ports }) => {
                 pack_at(ports, b'U', 0, routes.cast_signed())
             }
         }
@@ -112,23 +112,23 @@ impl Report {
             (b'H', 0, 0, 0) => Self::Hello,
             (b's', 0, 0, 0) => Self::Starting,
             (b'S', 0, 0, 0) => Self::Started,
-            (b'F', b'l', errno, 0) => Self::Failed(Failed::Confine, errno),
-            (b'F', b'm', errno, 0) => Self::Failed(Failed::Mediate, errno),
-            (b'F', b'c', errno, 0) => Self::Failed(Failed::Chdir, errno),
-            (b'F', b'x', errno, 0) => Self::Failed(Failed::Exec, errno),
-            (b'F', b'b', errno, place) => Self::Failed(Failed::Build(place), errno),
+            (b'F', b'l', errno, 0) => Self::Failed(FailedStep::Confine, errno),
+            (b'F', b'm', errno, 0) => Self::Failed(FailedStep::Mediate, errno),
+            (b'F', b'c', errno, 0) => Self::Failed(FailedStep::Chdir, errno),
+            (b'F', b'x', errno, 0) => Self::Failed(FailedStep::Exec, errno),
+            (b'F', b'b', errno, place) => Self::Failed(FailedStep::Build(place), errno),
             (b'X', 0, code, 0) => Self::Exited(code),
             (b'D', 0, signal, 0) => Self::Signalled(signal),
             (b'P', 0, 0, 0) => Self::Passed,
             (b'U', 0, routes, ports) => {
-                Self::Unreached(Unreached { routes: routes.cast_unsigned(), ports })
+                Self::Unreached(UnreachableCounts { routes: routes.cast_unsigned(), ports })
             }
             _ => return None,
         })
     }
 }
 
-impl Order {
+impl ControlCommand {
     /// Encodes it as a packet of the socket.
     pub(crate) fn encode(self) -> [u8; PACKET] {
         match self {
@@ -161,11 +161,11 @@ pub(crate) fn post(socket: impl AsFd, packet: [u8; PACKET]) -> io::Result<()> {
 }
 
 /// Waits for one order; `None` once the supervisor has closed the socket.
-pub(crate) fn next_order(socket: impl AsFd) -> io::Result<Option<Order>> {
+pub(crate) fn next_order(socket: impl AsFd) -> io::Result<Option<ControlCommand>> {
     let mut packet = [0; PACKET];
     match recv(socket, &mut packet[..], RecvFlags::empty()) {
         Ok((0, _)) | Err(Bare::CONNRESET) => Ok(None),
-        Ok((length, _)) => match Order::decode(&packet[..length]) {
+        Ok((length, _)) => match ControlCommand::decode(&packet[..length]) {
             // Allocates nothing: see `sys::start_beside`.
             None => Err(io::ErrorKind::InvalidData.into()),
             order => Ok(order),
@@ -176,7 +176,11 @@ pub(crate) fn next_order(socket: impl AsFd) -> io::Result<Option<Order>> {
 
 /// Sends `report` with a process's descriptor, which cannot come to mean another process, as a pid
 /// can. A closed peer is no error, as in [`post`].
-pub(crate) fn hand_over(socket: impl AsFd, report: Report, sent: &Process) -> io::Result<()> {
+pub(crate) fn hand_over(
+    socket: impl AsFd,
+    report: InitReport,
+    sent: &ProcessHandle,
+) -> io::Result<()> {
     match sys::send_process(socket, &report.encode(), sent) {
         Ok(()) | Err(Errno::EPIPE | Errno::ECONNRESET) => Ok(()),
         Err(errno) => Err(errno.into()),
@@ -184,9 +188,9 @@ pub(crate) fn hand_over(socket: impl AsFd, report: Report, sent: &Process) -> io
 }
 
 /// A message at the supervisor's end of the socket.
-pub(crate) enum Heard {
+pub(crate) enum ControlEvent {
     /// A report, with the process that came with it.
-    Report(Report, Option<Process>),
+    Report(InitReport, Option<ProcessHandle>),
     /// Nothing for now.
     Nothing,
     /// The end: no sender is left.
@@ -194,17 +198,17 @@ pub(crate) enum Heard {
 }
 
 /// The next report, without waiting for it.
-pub(crate) fn next_report(socket: impl AsFd) -> io::Result<Heard> {
+pub(crate) fn next_report(socket: impl AsFd) -> io::Result<ControlEvent> {
     let mut packet = [0; PACKET];
     let Some((length, sent)) = sys::next_packet(socket, &mut packet)? else {
-        return Ok(Heard::Nothing);
+        return Ok(ControlEvent::Nothing);
     };
     if length == 0 {
-        return Ok(Heard::End);
+        return Ok(ControlEvent::End);
     }
-    let report = Report::decode(&packet[..length])
+    let report = InitReport::decode(&packet[..length])
         .ok_or_else(|| io::Error::other("the inner stage sent an unknown report"))?;
-    Ok(Heard::Report(report, sent))
+    Ok(ControlEvent::Report(report, sent))
 }
 
 #[cfg(test)]
@@ -213,37 +217,37 @@ mod tests {
     use rstest::rstest;
 
     #[rstest]
-    #[case(Report::Hello)]
-    #[case(Report::Starting)]
-    #[case(Report::Started)]
-    #[case(Report::Failed(Failed::Confine, 1))]
-    #[case(Report::Failed(Failed::Mediate, 16))]
-    #[case(Report::Failed(Failed::Chdir, 2))]
-    #[case(Report::Failed(Failed::Exec, 13))]
-    #[case(Report::Failed(Failed::Build(0xfff_ffff), 1))]
-    #[case(Report::Exited(255))]
-    #[case(Report::Signalled(9))]
-    #[case(Report::Passed)]
-    #[case(Report::Unreached(Unreached { routes: u32::MAX, ports: 2 }))]
-    fn reports_round_trip(#[case] report: Report) {
-        assert_eq!(Report::decode(&report.encode()), Some(report));
+    #[case(InitReport::Hello)]
+    #[case(InitReport::Starting)]
+    #[case(InitReport::Started)]
+    #[case(InitReport::Failed(FailedStep::Confine, 1))]
+    #[case(InitReport::Failed(FailedStep::Mediate, 16))]
+    #[case(InitReport::Failed(FailedStep::Chdir, 2))]
+    #[case(InitReport::Failed(FailedStep::Exec, 13))]
+    #[case(InitReport::Failed(FailedStep::Build(0xfff_ffff), 1))]
+    #[case(InitReport::Exited(255))]
+    #[case(InitReport::Signalled(9))]
+    #[case(InitReport::Passed)]
+    #[case(InitReport::Unreached(UnreachableCounts { routes: u32::MAX, ports: 2 }))]
+    fn reports_round_trip(#[case] report: InitReport) {
+        assert_eq!(InitReport::decode(&report.encode()), Some(report));
     }
 
     #[rstest]
-    #[case(Order::Signal(15))]
-    #[case(Order::Kill)]
-    fn orders_round_trip(#[case] order: Order) {
-        assert_eq!(Order::decode(&order.encode()), Some(order));
+    #[case(ControlCommand::Signal(15))]
+    #[case(ControlCommand::Kill)]
+    fn orders_round_trip(#[case] order: ControlCommand) {
+        assert_eq!(ControlCommand::decode(&order.encode()), Some(order));
     }
 
     /// Checks that a post without a supervisor is no error: the stage has to end its processes.
     #[test]
-    fn nobody_who_listens_is_no_error() {
+    fn an_absent_listener_is_no_error() {
         let (ours, theirs) = pair().unwrap();
         let process = sys::open_process(nix::unistd::Pid::this()).unwrap();
         drop(ours);
-        hand_over(&theirs, Report::Started, &process).unwrap();
-        post(&theirs, Report::Starting.encode()).unwrap();
+        hand_over(&theirs, InitReport::Started, &process).unwrap();
+        post(&theirs, InitReport::Starting.encode()).unwrap();
         assert_eq!(next_order(&theirs).unwrap(), None);
     }
 
@@ -252,7 +256,7 @@ mod tests {
     #[case::unknown_tag(b"?\0\0\0\0\0\0\0\0\0".as_slice())]
     #[case::unknown_detail(b"F?\0\0\0\0\0\0\0\0".as_slice())]
     fn garbage_is_no_message(#[case] bytes: &[u8]) {
-        assert_eq!(Report::decode(bytes), None);
-        assert_eq!(Order::decode(bytes), None);
+        assert_eq!(InitReport::decode(bytes), None);
+        assert_eq!(ControlCommand::decode(bytes), None);
     }
 }

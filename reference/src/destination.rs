@@ -1,4 +1,4 @@
-//! The place of a file of ours ([`Destination`]): a name in a directory that is opened before
+//! The place of a file of ours ([`FileDestination`]): a name in a directory that is opened before
 //! anything runs, so that a command which replaces the directory changes nothing for us.
 
 use std::ffi::{OsStr, OsString};
@@ -18,18 +18,18 @@ const FILE_MODE: Mode = Mode::from_bits_truncate(0o666);
 
 /// The destination of one file, which is written whole or not at all.
 #[derive(Debug)]
-pub(crate) struct Destination {
-    folder: OwnedFd,
+pub(crate) struct FileDestination {
+    directory: OwnedFd,
     name: OsString,
 }
 
-impl Destination {
+impl FileDestination {
     /// Opens the directory of `file`; an error where the file could not be written later.
     pub(crate) fn open(file: &Path) -> io::Result<Self> {
         let name = file.file_name().ok_or(io::ErrorKind::InvalidInput)?.to_owned();
         let flags = OFlag::O_DIRECTORY | OFlag::O_RDONLY | OFlag::O_CLOEXEC;
-        let folder = open(&folder_of(file), flags, Mode::empty())?;
-        match fstatat(&folder, name.as_os_str(), AtFlags::AT_SYMLINK_NOFOLLOW) {
+        let directory = open(&directory_of(file), flags, Mode::empty())?;
+        match fstatat(&directory, name.as_os_str(), AtFlags::AT_SYMLINK_NOFOLLOW) {
             Ok(found) => {
                 let kind = SFlag::from_bits_truncate(found.st_mode & SFlag::S_IFMT.bits());
                 match kind {
@@ -46,13 +46,13 @@ impl Destination {
             Err(Errno::ENOENT) => {}
             Err(errno) => return Err(errno.into()),
         }
-        faccessat(&folder, ".", AccessFlags::W_OK | AccessFlags::X_OK, AtFlags::empty())?;
-        Ok(Self { folder, name })
+        faccessat(&directory, ".", AccessFlags::W_OK | AccessFlags::X_OK, AtFlags::empty())?;
+        Ok(Self { directory, name })
     }
 
     /// Removes the file that an earlier run left under this name, so that it is not taken for ours.
     pub(crate) fn clear(&self) -> io::Result<()> {
-        match unlinkat(&self.folder, self.name.as_os_str(), UnlinkatFlags::NoRemoveDir) {
+        match unlinkat(&self.directory, self.name.as_os_str(), UnlinkatFlags::NoRemoveDir) {
             Err(Errno::ENOENT) => Ok(()),
             other => Ok(other?),
         }
@@ -65,10 +65,10 @@ impl Destination {
         name.push(&self.name);
         name.push(format!(".{}.tmp", std::process::id()));
         let written = self.put(value, &name).and_then(|()| {
-            Ok(renameat(&self.folder, name.as_os_str(), &self.folder, self.name.as_os_str())?)
+            Ok(renameat(&self.directory, name.as_os_str(), &self.directory, self.name.as_os_str())?)
         });
         written.inspect_err(|_| {
-            let _gone = unlinkat(&self.folder, name.as_os_str(), UnlinkatFlags::NoRemoveDir);
+            let _gone = unlinkat(&self.directory, name.as_os_str(), UnlinkatFlags::NoRemoveDir);
             let _gone = self.clear();
         })
     }
@@ -81,7 +81,7 @@ impl Destination {
 
     /// Never the whole text in memory: captured streams make it many times their size.
     fn put(&self, value: &impl Serialize, name: &OsStr) -> io::Result<()> {
-        let _left_by_a_crash = unlinkat(&self.folder, name, UnlinkatFlags::NoRemoveDir);
+        let _left_by_a_crash = unlinkat(&self.directory, name, UnlinkatFlags::NoRemoveDir);
         let mut file = io::BufWriter::new(self.new_file(name)?);
         serde_json::to_writer(&mut file, value)?;
         file.write_all(b"\n")?;
@@ -90,14 +90,14 @@ impl Destination {
 
     fn new_file(&self, name: &OsStr) -> io::Result<File> {
         let flags = OFlag::O_WRONLY | OFlag::O_CREAT | OFlag::O_EXCL | OFlag::O_CLOEXEC;
-        Ok(openat(&self.folder, name, flags, FILE_MODE)?.into())
+        Ok(openat(&self.directory, name, flags, FILE_MODE)?.into())
     }
 }
 
 /// The directory that `file` lies in.
-pub(crate) fn folder_of(file: &Path) -> PathBuf {
+pub(crate) fn directory_of(file: &Path) -> PathBuf {
     match file.parent() {
-        Some(folder) if !folder.as_os_str().is_empty() => folder.to_owned(),
+        Some(directory) if !directory.as_os_str().is_empty() => directory.to_owned(),
         _ => PathBuf::from("."),
     }
 }
@@ -108,19 +108,19 @@ mod tests {
     use std::fs;
     use std::os::unix::fs::{PermissionsExt, symlink};
 
-    fn scene() -> (tempfile::TempDir, Destination) {
-        let folder = tempfile::tempdir().unwrap();
-        fs::create_dir(folder.path().join("res")).unwrap();
-        fs::create_dir(folder.path().join("out")).unwrap();
-        fs::write(folder.path().join("out/r.json"), "mine").unwrap();
-        let place = Destination::open(&folder.path().join("res/r.json")).unwrap();
-        (folder, place)
+    fn scene() -> (tempfile::TempDir, FileDestination) {
+        let directory = tempfile::tempdir().unwrap();
+        fs::create_dir(directory.path().join("res")).unwrap();
+        fs::create_dir(directory.path().join("out")).unwrap();
+        fs::write(directory.path().join("out/r.json"), "mine").unwrap();
+        let place = FileDestination::open(&directory.path().join("res/r.json")).unwrap();
+        (directory, place)
     }
 
     #[test]
-    fn a_folder_that_is_swapped_for_a_link_leads_nowhere() {
-        let (folder, place) = scene();
-        let at = |name: &str| folder.path().join(name);
+    fn a_directory_that_is_swapped_for_a_link_leads_nowhere() {
+        let (directory, place) = scene();
+        let at = |name: &str| directory.path().join(name);
         fs::rename(at("res"), at("res2")).unwrap();
         symlink("out", at("res")).unwrap();
         place.write(&7).unwrap();
@@ -131,8 +131,8 @@ mod tests {
 
     #[test]
     fn what_stands_there_is_replaced_and_never_followed() {
-        let (folder, place) = scene();
-        let at = |name: &str| folder.path().join(name);
+        let (directory, place) = scene();
+        let at = |name: &str| directory.path().join(name);
         symlink("../out/r.json", at("res/r.json")).unwrap();
         place.write(&1).unwrap();
         fs::remove_file(at("res/r.json")).unwrap();
@@ -147,23 +147,23 @@ mod tests {
 
     #[test]
     fn where_nothing_can_be_written_nothing_stays_to_be_read() {
-        let (folder, place) = scene();
-        let file = folder.path().join("res/r.json");
+        let (directory, place) = scene();
+        let file = directory.path().join("res/r.json");
         fs::write(&file, "forged").unwrap();
         // A map with keys that are no text is no JSON.
         let unwritable = std::collections::HashMap::from([([1u8; 2], 1)]);
         assert!(place.write(&unwritable).is_err());
         assert!(!file.exists());
-        fs::remove_dir_all(folder.path().join("res")).unwrap();
+        fs::remove_dir_all(directory.path().join("res")).unwrap();
         assert!(place.write(&1).is_err());
     }
 
     #[test]
-    fn only_files_in_folders_that_can_be_written_are_taken() {
-        let folder = tempfile::tempdir().unwrap();
-        nix::unistd::mkfifo(&folder.path().join("fifo"), Mode::S_IRWXU).unwrap();
+    fn only_files_in_directories_that_can_be_written_are_taken() {
+        let directory = tempfile::tempdir().unwrap();
+        nix::unistd::mkfifo(&directory.path().join("fifo"), Mode::S_IRWXU).unwrap();
         for name in ["fifo", "none/r.json", ".", ".."] {
-            assert!(Destination::open(&folder.path().join(name)).is_err(), "{name}");
+            assert!(FileDestination::open(&directory.path().join(name)).is_err(), "{name}");
         }
     }
 }

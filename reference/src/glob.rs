@@ -1,4 +1,4 @@
-//! Patterns of names ([`Glob`]): globset's syntax component by component, so that a directory can
+//! Patterns of names ([`PathGlob`]): globset's syntax component by component, so that a directory can
 //! be tested for possible matches below it. Pure.
 
 use std::ffi::OsStr;
@@ -8,37 +8,37 @@ use std::path::{Path, PathBuf};
 
 use globset::{GlobBuilder, GlobMatcher};
 
-use crate::fold::folded;
+use crate::case_fold::folded;
 
 /// Components after the literal beginning at most: a state has a bit for each, and one for the end.
 const MOST: usize = 63;
 
 /// A pattern that was read.
 #[derive(Debug, Clone)]
-pub(crate) struct Glob {
+pub(crate) struct PathGlob {
     /// The text as written.
     text: String,
     /// The directories that it begins with, up to the first component that is a pattern; the last
     /// component is never among them.
     base: PathBuf,
-    parts: Vec<Part>,
+    parts: Vec<GlobComponent>,
 }
 
 #[derive(Debug, Clone)]
-enum Part {
+enum GlobComponent {
     /// Any number of directories.
-    Folders,
+    Directories,
     /// One name.
     Name { plain: GlobMatcher, folding: GlobMatcher },
 }
 
 /// The parts of a pattern that a path has matched: bit n is set if the first n are behind it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) struct State(u64);
+pub(crate) struct GlobState(u64);
 
 /// The answer of a pattern about a path.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
-pub(crate) enum Said {
+pub(crate) enum GlobMatch {
     /// Nothing, neither of it nor of anything below.
     Nothing,
     /// Nothing of it, but something below may match.
@@ -49,21 +49,21 @@ pub(crate) enum Said {
     Matches,
 }
 
-impl PartialEq for Glob {
+impl PartialEq for PathGlob {
     fn eq(&self, other: &Self) -> bool {
         self.text == other.text && self.base == other.base
     }
 }
 
-impl Eq for Glob {}
+impl Eq for PathGlob {}
 
-impl fmt::Display for Glob {
+impl fmt::Display for PathGlob {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(&self.text)
     }
 }
 
-impl Glob {
+impl PathGlob {
     /// Parses `text`, an absolute pattern.
     ///
     /// # Errors
@@ -72,7 +72,7 @@ impl Glob {
         let Some(below) = text.strip_prefix('/') else {
             return Err(format!("{text:?} is not absolute; begin it with a slash"));
         };
-        let words = words(below).map_err(|why| format!("{text:?} {why}"))?;
+        let words = split_components(below).map_err(|why| format!("{text:?} {why}"))?;
         let literal = |word: &&String| !word.contains(['*', '?', '[', '{', '\\', ']', '}']);
         let known = words.iter().take_while(literal).count().min(words.len() - 1);
         let base = words[..known].iter().fold(PathBuf::from("/"), |base, word| base.join(word));
@@ -86,7 +86,7 @@ impl Glob {
     }
 
     /// Its components after the directories that it begins with.
-    pub(crate) fn words(&self) -> Vec<String> {
+    pub(crate) fn component_texts(&self) -> Vec<String> {
         let all: Vec<&str> = self.text.split('/').collect();
         all[all.len() - self.parts.len()..].iter().map(|word| (*word).to_owned()).collect()
     }
@@ -102,45 +102,45 @@ impl Glob {
     }
 
     /// Returns the state at the pattern's beginning.
-    pub(crate) fn start(&self) -> State {
-        self.closed(State(1))
+    pub(crate) fn start(&self) -> GlobState {
+        self.closed(GlobState(1))
     }
 
     /// One name further; `folds` where the volume ignores case.
-    pub(crate) fn step(&self, state: State, name: &OsStr, folds: bool) -> State {
+    pub(crate) fn step(&self, state: GlobState, name: &OsStr, folds: bool) -> GlobState {
         let mut next = state.0 & self.end();
         let name = if folds { folded(name.as_bytes()) } else { name.as_bytes().to_vec() };
         let name = Path::new(OsStr::from_bytes(&name));
         for (number, part) in self.parts.iter().enumerate().filter(|(n, _)| state.0 >> n & 1 == 1) {
             next |= match part {
-                Part::Folders if number + 1 == self.parts.len() => self.end(),
-                Part::Folders => 1 << number,
-                Part::Name { plain, folding } => {
+                GlobComponent::Directories if number + 1 == self.parts.len() => self.end(),
+                GlobComponent::Directories => 1 << number,
+                GlobComponent::Name { plain, folding } => {
                     let hit = if folds { folding.is_match(name) } else { plain.is_match(name) };
                     u64::from(hit) << (number + 1)
                 }
             };
         }
-        self.closed(State(next))
+        self.closed(GlobState(next))
     }
 
     /// Returns the answer about the path whose last name led from `before` to `after`.
-    pub(crate) fn said(&self, before: State, after: State) -> Said {
+    pub(crate) fn said(&self, before: GlobState, after: GlobState) -> GlobMatch {
         match () {
-            () if after.0 & self.end() != 0 => Said::Matches,
-            () if after.0 == 0 => Said::Nothing,
-            () if after.0 & !before.0 != 0 => Said::Towards,
-            () => Said::Below,
+            () if after.0 & self.end() != 0 => GlobMatch::Matches,
+            () if after.0 == 0 => GlobMatch::Nothing,
+            () if after.0 & !before.0 != 0 => GlobMatch::Towards,
+            () => GlobMatch::Below,
         }
     }
 
     /// Returns the answer about the path along `names` from `state`.
-    pub(crate) fn ask<'a>(
+    pub(crate) fn match_names<'a>(
         &self,
-        state: State,
+        state: GlobState,
         names: impl Iterator<Item = &'a OsStr>,
         folds: bool,
-    ) -> (Said, State) {
+    ) -> (GlobMatch, GlobState) {
         let (mut before, mut at) = (state, state);
         for name in names {
             (before, at) = (at, self.step(at, name, folds));
@@ -149,36 +149,36 @@ impl Glob {
     }
 
     /// Returns whether a child could match, or be a directory of which all below matches.
-    pub(crate) fn may_end_below(&self, state: State) -> bool {
+    pub(crate) fn may_end_below(&self, state: GlobState) -> bool {
         self.ends_everywhere_below(state)
             || (0..self.parts.len()).filter(|number| state.0 >> number & 1 == 1).any(|number| {
                 let rest = &self.parts[number + 1..];
-                matches!(rest, [] | [Part::Folders])
+                matches!(rest, [] | [GlobComponent::Directories])
             })
     }
 
     /// Answers as [`Self::may_end_below`] for a directory above the beginning.
-    pub(crate) fn may_begin_at(&self, folder: &Path) -> bool {
+    pub(crate) fn may_begin_at(&self, directory: &Path) -> bool {
         let below =
-            self.base.strip_prefix("/").ok().and_then(|base| base.strip_prefix(folder).ok());
+            self.base.strip_prefix("/").ok().and_then(|base| base.strip_prefix(directory).ok());
         let names = below.map_or(0, |below| below.iter().count());
-        names == 1 && matches!(self.parts[..], [Part::Folders])
+        names == 1 && matches!(self.parts[..], [GlobComponent::Directories])
     }
 
     /// Returns whether everything below matches.
-    pub(crate) fn ends_everywhere_below(&self, state: State) -> bool {
+    pub(crate) fn ends_everywhere_below(&self, state: GlobState) -> bool {
         let last = self.parts.len() - 1;
         let reached = state.0 >> last & 1 == 1 || state.0 & self.end() != 0;
-        self.ends_in_folders() && reached
+        self.ends_in_directories() && reached
     }
 
     /// Returns `state` for a pattern whose matches do not extend to the paths below them.
-    pub(crate) fn exactly(&self, state: State) -> State {
-        if self.ends_in_folders() { state } else { State(state.0 & !self.end()) }
+    pub(crate) fn exactly(&self, state: GlobState) -> GlobState {
+        if self.ends_in_directories() { state } else { GlobState(state.0 & !self.end()) }
     }
 
-    fn ends_in_folders(&self) -> bool {
-        matches!(self.parts.last(), Some(Part::Folders))
+    fn ends_in_directories(&self) -> bool {
+        matches!(self.parts.last(), Some(GlobComponent::Directories))
     }
 
     fn end(&self) -> u64 {
@@ -187,19 +187,20 @@ impl Glob {
 
     /// Closes `state` over `**` parts that match no directory, except at the end of a pattern:
     /// `a/**` matches the entries of `a`.
-    fn closed(&self, state: State) -> State {
+    fn closed(&self, state: GlobState) -> GlobState {
         let mut bits = state.0;
         for (number, part) in self.parts.iter().enumerate() {
-            let skipped = matches!(part, Part::Folders) && number + 1 < self.parts.len();
+            let skipped =
+                matches!(part, GlobComponent::Directories) && number + 1 < self.parts.len();
             if skipped && bits >> number & 1 == 1 {
                 bits |= 1 << (number + 1);
             }
         }
-        State(bits)
+        GlobState(bits)
     }
 }
 
-impl State {
+impl GlobState {
     /// No pattern can match from here on.
     pub(crate) const NOWHERE: Self = Self(0);
     /// The state above the pattern's beginning.
@@ -212,12 +213,12 @@ impl State {
 }
 
 /// The components of a pattern, which has none that a path could not have.
-fn words(below: &str) -> Result<Vec<String>, String> {
+fn split_components(below: &str) -> Result<Vec<String>, String> {
     let words: Vec<String> = below.split('/').map(str::to_owned).collect();
     let odd = words.iter().find(|word| matches!(word.as_str(), "" | "." | ".."));
     if let Some(word) = odd {
         return Err(format!(
-            "has the component {word:?}; name folders only, without a slash at the end"
+            "has the component {word:?}; name directories only, without a slash at the end"
         ));
     }
     match words.iter().find(|word| word.contains("**") && *word != "**") {
@@ -226,9 +227,9 @@ fn words(below: &str) -> Result<Vec<String>, String> {
     }
 }
 
-fn part(word: &str) -> Result<Part, String> {
+fn part(word: &str) -> Result<GlobComponent, String> {
     if word == "**" {
-        return Ok(Part::Folders);
+        return Ok(GlobComponent::Directories);
     }
     let matcher = |word: &str| {
         let glob = GlobBuilder::new(word).literal_separator(true).backslash_escape(true).build();
@@ -237,7 +238,10 @@ fn part(word: &str) -> Result<Part, String> {
         glob.map(|glob| glob.compile_matcher()).map_err(why)
     };
     let lower = folded(word.as_bytes());
-    Ok(Part::Name { plain: matcher(word)?, folding: matcher(&String::from_utf8_lossy(&lower))? })
+    Ok(GlobComponent::Name {
+        plain: matcher(word)?,
+        folding: matcher(&String::from_utf8_lossy(&lower))?,
+    })
 }
 
 #[cfg(test)]
@@ -246,36 +250,36 @@ mod tests {
     use rstest::rstest;
 
     #[rstest]
-    #[case::name("/w/*.env", "/w", "a.env", Said::Matches)]
-    #[case::dot("/w/*.env", "/w", ".env", Said::Matches)]
-    #[case::below_a_match("/w/*.env", "/w", "a.env/x", Said::Matches)]
-    #[case::deeper("/w/*.env", "/w", "d/a.env", Said::Nothing)]
-    #[case::anywhere("/w/**/*.env", "/w", "d/e/a.env", Said::Matches)]
-    #[case::directly("/w/**/*.env", "/w", "a.env", Said::Matches)]
-    #[case::folder("/w/**/*.env", "/w", "d", Said::Below)]
-    #[case::everything_in("/w/d*/**", "/w", "d1", Said::Towards)]
-    #[case::in_it("/w/d*/**", "/w", "d1/x", Said::Matches)]
-    #[case::middle("/w/*/key", "/w", "a", Said::Towards)]
-    #[case::middle_hit("/w/*/key", "/w", "a/key", Said::Matches)]
-    #[case::middle_miss("/w/*/key", "/w", "a/b/key", Said::Nothing)]
-    #[case::towards("/w/**/conf/*.key", "/w", "x/conf", Said::Towards)]
-    #[case::beside("/w/**/conf/*.key", "/w", "x/cont", Said::Below)]
-    #[case::literal("/w/a/b", "/w/a", "b", Said::Matches)]
-    #[case::one_letter("/w/?", "/w", "ab", Said::Nothing)]
-    #[case::class("/w/[a-c]x", "/w", "bx", Said::Matches)]
-    #[case::alternatives("/w/{a,b}", "/w", "b", Said::Matches)]
-    #[case::newline("/w/*x", "/w", "a\nx", Said::Matches)]
-    #[case::escaped("/w/\\*", "/w", "a", Said::Nothing)]
-    #[case::escaped_hit("/w/\\*", "/w", "*", Said::Matches)]
+    #[case::name("/w/*.env", "/w", "a.env", GlobMatch::Matches)]
+    #[case::dot("/w/*.env", "/w", ".env", GlobMatch::Matches)]
+    #[case::below_a_match("/w/*.env", "/w", "a.env/x", GlobMatch::Matches)]
+    #[case::deeper("/w/*.env", "/w", "d/a.env", GlobMatch::Nothing)]
+    #[case::anywhere("/w/**/*.env", "/w", "d/e/a.env", GlobMatch::Matches)]
+    #[case::directly("/w/**/*.env", "/w", "a.env", GlobMatch::Matches)]
+    #[case::directory("/w/**/*.env", "/w", "d", GlobMatch::Below)]
+    #[case::everything_in("/w/d*/**", "/w", "d1", GlobMatch::Towards)]
+    #[case::in_it("/w/d*/**", "/w", "d1/x", GlobMatch::Matches)]
+    #[case::middle("/w/*/key", "/w", "a", GlobMatch::Towards)]
+    #[case::middle_hit("/w/*/key", "/w", "a/key", GlobMatch::Matches)]
+    #[case::middle_miss("/w/*/key", "/w", "a/b/key", GlobMatch::Nothing)]
+    #[case::towards("/w/**/conf/*.key", "/w", "x/conf", GlobMatch::Towards)]
+    #[case::beside("/w/**/conf/*.key", "/w", "x/cont", GlobMatch::Below)]
+    #[case::literal("/w/a/b", "/w/a", "b", GlobMatch::Matches)]
+    #[case::one_letter("/w/?", "/w", "ab", GlobMatch::Nothing)]
+    #[case::class("/w/[a-c]x", "/w", "bx", GlobMatch::Matches)]
+    #[case::alternatives("/w/{a,b}", "/w", "b", GlobMatch::Matches)]
+    #[case::newline("/w/*x", "/w", "a\nx", GlobMatch::Matches)]
+    #[case::escaped("/w/\\*", "/w", "a", GlobMatch::Nothing)]
+    #[case::escaped_hit("/w/\\*", "/w", "*", GlobMatch::Matches)]
     fn patterns_say(
         #[case] text: &str,
         #[case] base: &str,
         #[case] path: &str,
-        #[case] expected: Said,
+        #[case] expected: GlobMatch,
     ) {
-        let glob = Glob::parse(text).unwrap();
+        let glob = PathGlob::parse(text).unwrap();
         assert_eq!(glob.base(), Path::new(base));
-        assert_eq!(glob.ask(glob.start(), Path::new(path).iter(), false).0, expected);
+        assert_eq!(glob.match_names(glob.start(), Path::new(path).iter(), false).0, expected);
     }
 
     #[test]
@@ -291,10 +295,10 @@ mod tests {
             let whole = whole.compile_matcher();
             let expected =
                 path.ancestors().any(|path| path != Path::new("/") && whole.is_match(path));
-            let glob = Glob::parse(text).unwrap();
+            let glob = PathGlob::parse(text).unwrap();
             let below = path.strip_prefix(glob.base()).map(Path::to_owned).unwrap_or_default();
-            let said = glob.ask(glob.start(), below.iter(), false).0;
-            assert_eq!(said == Said::Matches, expected, "{text} {path:?}");
+            let said = glob.match_names(glob.start(), below.iter(), false).0;
+            assert_eq!(said == GlobMatch::Matches, expected, "{text} {path:?}");
             compared += 1;
         }
         assert_eq!(compared, 7 * 11 * 11);
@@ -302,10 +306,11 @@ mod tests {
 
     #[test]
     fn a_volume_that_folds_matches_in_any_letters() {
-        let glob = Glob::parse("/w/**/.Git*").unwrap();
-        let ask = |name: &str, folds| glob.ask(glob.start(), Path::new(name).iter(), folds).0;
-        assert_eq!(ask(".gIThub", true), Said::Matches);
-        assert_eq!(ask(".gIThub", false), Said::Below);
+        let glob = PathGlob::parse("/w/**/.Git*").unwrap();
+        let ask =
+            |name: &str, folds| glob.match_names(glob.start(), Path::new(name).iter(), folds).0;
+        assert_eq!(ask(".gIThub", true), GlobMatch::Matches);
+        assert_eq!(ask(".gIThub", false), GlobMatch::Below);
     }
 
     #[rstest]
@@ -317,14 +322,14 @@ mod tests {
     #[case("/w/[a", "no pattern")]
     #[case("/w/{a/b,c}", "no pattern")]
     fn what_is_no_pattern_is_refused(#[case] text: &str, #[case] why: &str) {
-        let error = Glob::parse(text).unwrap_err();
+        let error = PathGlob::parse(text).unwrap_err();
         assert!(error.contains(why), "{error}");
     }
 
     #[test]
     fn states_tell_where_less_can_match() {
-        let glob = Glob::parse("/w/a*/**/k").unwrap();
-        let state = |path: &str| glob.ask(glob.start(), Path::new(path).iter(), false).1;
+        let glob = PathGlob::parse("/w/a*/**/k").unwrap();
+        let state = |path: &str| glob.match_names(glob.start(), Path::new(path).iter(), false).1;
         assert!(state("a1/x").is_within(state("a2")));
         assert!(state("b").is_within(state("a1")));
         assert!(!state("a1").is_within(state("b")));

@@ -1,4 +1,4 @@
-//! The job of the inner stage: [`Launch`], handed over in a memory file so that neither arguments
+//! The job of the inner stage: [`LaunchSpec`], handed over in a memory file so that neither arguments
 //! nor environment appear in the command line of the helper.
 
 use std::ffi::{CString, OsStr, OsString};
@@ -11,7 +11,7 @@ use crate::sys;
 
 /// The hold of the inner stage on the command's processes.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Hold {
+pub(crate) enum CommandContainment {
     /// It is pid 1 of a namespace: its exit ends everything, and it locks the command down.
     Namespace {
         /// Landlock also cuts off abstract unix sockets.
@@ -23,9 +23,9 @@ pub(crate) enum Hold {
 
 /// One command, ready to be executed.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(crate) struct Launch {
+pub(crate) struct LaunchSpec {
     /// The hold on the command.
-    pub(crate) hold: Hold,
+    pub(crate) hold: CommandContainment,
     /// Working directory.
     pub(crate) cwd: CString,
     /// Program and arguments.
@@ -34,7 +34,7 @@ pub(crate) struct Launch {
     pub(crate) env: Vec<CString>,
 }
 
-impl Hold {
+impl CommandContainment {
     /// Returns the hold of a namespace, with the Landlock scopes of this kernel.
     pub(crate) fn namespace() -> Self {
         Self::Namespace { scope_sockets: scopes_sockets() }
@@ -48,10 +48,10 @@ pub(crate) fn scopes_sockets() -> bool {
     sys::landlock_abi() >= SCOPES
 }
 
-impl Launch {
+impl LaunchSpec {
     /// A launch of `argv` in `cwd` with exactly `env`.
     pub(crate) fn new(
-        hold: Hold,
+        hold: CommandContainment,
         cwd: &std::path::Path,
         argv: &[impl AsRef<OsStr>],
         env: &[(OsString, OsString)],
@@ -81,9 +81,9 @@ impl Launch {
     /// Encodes the launch: hold, number of arguments, then every string with its NUL.
     pub(crate) fn encode(&self) -> Vec<u8> {
         let hold = match self.hold {
-            Hold::Namespace { scope_sockets: true } => b'N',
-            Hold::Namespace { scope_sockets: false } => b'n',
-            Hold::Subreaper => b'r',
+            CommandContainment::Namespace { scope_sockets: true } => b'N',
+            CommandContainment::Namespace { scope_sockets: false } => b'n',
+            CommandContainment::Subreaper => b'r',
         };
         let mut bytes = vec![hold];
         bytes.extend((self.argv.len() as u64).to_le_bytes());
@@ -105,9 +105,9 @@ impl Launch {
         let cwd = strings.next()?;
         let argv: Vec<CString> = strings.by_ref().take(argc).collect();
         let hold = match hold {
-            b'N' => Hold::Namespace { scope_sockets: true },
-            b'n' => Hold::Namespace { scope_sockets: false },
-            b'r' => Hold::Subreaper,
+            b'N' => CommandContainment::Namespace { scope_sockets: true },
+            b'n' => CommandContainment::Namespace { scope_sockets: false },
+            b'r' => CommandContainment::Subreaper,
             _ => return None,
         };
         (argv.len() == argc && argc > 0).then(|| Self { hold, cwd, argv, env: strings.collect() })
@@ -130,33 +130,34 @@ mod tests {
     use super::*;
     use rstest::rstest;
 
-    fn launch(hold: Hold) -> Launch {
+    fn launch(hold: CommandContainment) -> LaunchSpec {
         let argv = ["echo".to_owned(), String::new(), "a b\n".to_owned()];
         let env = [(OsString::from("A"), OsString::from("1=2"))];
-        Launch::new(hold, "/w".as_ref(), &argv, &env).unwrap()
+        LaunchSpec::new(hold, "/w".as_ref(), &argv, &env).unwrap()
     }
 
     #[rstest]
-    #[case(Hold::Namespace { scope_sockets: true })]
-    #[case(Hold::Namespace { scope_sockets: false })]
-    #[case(Hold::Subreaper)]
-    fn round_trips(#[case] hold: Hold) {
+    #[case(CommandContainment::Namespace { scope_sockets: true })]
+    #[case(CommandContainment::Namespace { scope_sockets: false })]
+    #[case(CommandContainment::Subreaper)]
+    fn round_trips(#[case] hold: CommandContainment) {
         let launch = launch(hold);
-        assert_eq!(Launch::decode(&launch.encode()).unwrap(), launch);
+        assert_eq!(LaunchSpec::decode(&launch.encode()).unwrap(), launch);
     }
 
     #[test]
     fn a_cut_description_is_refused() {
-        let bytes = launch(Hold::Subreaper).encode();
+        let bytes = launch(CommandContainment::Subreaper).encode();
         for length in [0, 1, 8, 9, 12, bytes.len() - 1] {
-            assert!(Launch::decode(&bytes[..length]).is_err(), "{length}");
+            assert!(LaunchSpec::decode(&bytes[..length]).is_err(), "{length}");
         }
     }
 
     #[test]
     fn a_nul_in_an_argument_is_refused() {
         let argv = ["a\0b".to_owned()];
-        let error = Launch::new(Hold::Subreaper, "/".as_ref(), &argv, &[]).unwrap_err();
+        let error =
+            LaunchSpec::new(CommandContainment::Subreaper, "/".as_ref(), &argv, &[]).unwrap_err();
         assert_eq!(error.message, "run.command: nul byte found in provided data");
     }
 }

@@ -8,11 +8,11 @@
     allow(dead_code, unused_imports, reason = "most mechanisms are Linux's")
 )]
 
-mod agents;
-mod answer;
-mod ask;
-mod block;
+mod agent_state;
+mod caliban_request;
 mod capabilities;
+mod case_fold;
+mod case_insensitive;
 mod cli;
 mod compile;
 mod control;
@@ -20,29 +20,29 @@ mod destination;
 pub mod dialect;
 pub mod egress;
 mod error;
+mod exchange;
 pub mod executor;
 mod explain;
-mod fold;
-mod folds;
 mod glob;
 mod grant;
 mod host;
-mod inner;
+mod inferoa_request;
+mod init;
 mod launch;
-mod law;
 mod mechanism;
-#[cfg_attr(not(target_os = "linux"), path = "elsewhere/mediate.rs")]
+#[cfg_attr(not(target_os = "linux"), path = "unsupported/mediate.rs")]
 mod mediate;
+mod orbit_request;
+mod path_rules;
 mod plan;
-mod profile;
+mod query;
 #[cfg(target_os = "linux")]
 pub mod receipts;
 pub mod redact;
 mod report;
 mod request;
 mod run;
-mod say;
-mod settings;
+mod stdout;
 pub mod supervise;
 mod sys;
 
@@ -58,9 +58,9 @@ use std::ffi::OsString;
 pub fn main(prefix: &[&str], args: impl Iterator<Item = OsString>) -> i32 {
     let args: Vec<OsString> = args.collect();
     if let Some((first, rest)) = args.split_first()
-        && first == inner::VERB
+        && first == init::VERB
     {
-        return inner::main(rest);
+        return init::main(rest);
     }
     cli::main(prefix, args)
 }

@@ -37,14 +37,16 @@ pub fn is_sensitive_env_name(name: &OsStr) -> bool {
 
 /// The values to look for, the longest first.
 #[derive(Clone, Default)]
-pub(crate) struct Secrets {
+pub(crate) struct SecretValues {
     values: Vec<Vec<u8>>,
     first_bytes: Vec<u8>,
 }
 
-impl Secrets {
+impl SecretValues {
     /// Collects the secrets of the variables in `env`.
-    pub(crate) fn of<'a>(env: impl IntoIterator<Item = &'a (OsString, OsString)>) -> Self {
+    pub(crate) fn from_environment<'a>(
+        env: impl IntoIterator<Item = &'a (OsString, OsString)>,
+    ) -> Self {
         let secret = env.into_iter().filter(|(name, _)| is_sensitive_env_name(name));
         let trimmed = secret.map(|(_, value)| value.as_bytes().trim_ascii().to_vec());
         let mut values: Vec<_> = trimmed.filter(|value| value.len() >= SHORTEST_SECRET).collect();
@@ -55,23 +57,23 @@ impl Secrets {
     }
 
     /// Finds a secret at the start of `rest`, which is the end of the stream if `last`.
-    fn look(&self, rest: &[u8], last: bool) -> Found {
+    fn match_at_start(&self, rest: &[u8], last: bool) -> SecretMatch {
         if !self.first_bytes.contains(&rest[0]) {
-            return Found::Nothing;
+            return SecretMatch::Nothing;
         }
         for value in &self.values {
             if rest.starts_with(value) {
-                return Found::Secret(value.len());
+                return SecretMatch::Secret(value.len());
             }
             if !last && value.starts_with(rest) {
-                return Found::Perhaps;
+                return SecretMatch::Perhaps;
             }
         }
-        Found::Nothing
+        SecretMatch::Nothing
     }
 }
 
-enum Found {
+enum SecretMatch {
     Nothing,
     /// A whole one, of this length.
     Secret(usize),
@@ -82,34 +84,34 @@ enum Found {
 /// The redaction of one stream. Holds back bytes that may be the first part of a secret, or of a
 /// character.
 #[derive(Default)]
-pub(crate) struct Redactor {
+pub(crate) struct StreamRedactor {
     held: Vec<u8>,
 }
 
-impl Redactor {
+impl StreamRedactor {
     /// Takes in `chunk`; appends to `shown` the bytes that can be shown.
-    pub(crate) fn push(&mut self, secrets: &Secrets, chunk: &[u8], shown: &mut Vec<u8>) {
+    pub(crate) fn push(&mut self, secrets: &SecretValues, chunk: &[u8], shown: &mut Vec<u8>) {
         self.held.extend(chunk);
         self.pass(secrets, false, shown);
     }
 
     /// Ends the stream: no further byte can complete a held secret.
-    pub(crate) fn finish(&mut self, secrets: &Secrets, shown: &mut Vec<u8>) {
+    pub(crate) fn finish(&mut self, secrets: &SecretValues, shown: &mut Vec<u8>) {
         self.pass(secrets, true, shown);
     }
 
-    fn pass(&mut self, secrets: &Secrets, last: bool, shown: &mut Vec<u8>) {
+    fn pass(&mut self, secrets: &SecretValues, last: bool, shown: &mut Vec<u8>) {
         let mut done = 0;
         while done < self.held.len() {
             let rest = &self.held[done..];
-            match secrets.look(rest, last) {
-                Found::Perhaps => break,
-                Found::Secret(length) => {
+            match secrets.match_at_start(rest, last) {
+                SecretMatch::Perhaps => break,
+                SecretMatch::Secret(length) => {
                     shown.extend(REDACTED_ENV.as_bytes());
                     done += length;
                 }
-                Found::Nothing if !last && rest.len() < 4 && is_cut(rest) => break,
-                Found::Nothing => {
+                SecretMatch::Nothing if !last && rest.len() < 4 && is_cut(rest) => break,
+                SecretMatch::Nothing => {
                     shown.push(rest[0]);
                     done += 1;
                 }
@@ -156,19 +158,19 @@ mod tests {
         assert_eq!(is_sensitive_env_name(name.as_ref()), expected);
     }
 
-    fn secrets() -> Secrets {
+    fn secrets() -> SecretValues {
         let env = [
             ("MY_TOKEN", " s3cretvalue\n"),
             ("LONG_TOKEN", "s3cretvalue-and-more"),
             ("SHORT_TOKEN", "abc"),
             ("PATH", "visible"),
         ];
-        Secrets::of(&env.map(|(name, value)| (name.into(), value.into())))
+        SecretValues::from_environment(&env.map(|(name, value)| (name.into(), value.into())))
     }
 
     /// Returns the redacted `text` if it comes in pieces of `size`.
     fn shown(text: &[u8], size: usize) -> Vec<u8> {
-        let (secrets, mut redactor, mut shown) = (secrets(), Redactor::default(), Vec::new());
+        let (secrets, mut redactor, mut shown) = (secrets(), StreamRedactor::default(), Vec::new());
         text.chunks(size).for_each(|chunk| redactor.push(&secrets, chunk, &mut shown));
         redactor.finish(&secrets, &mut shown);
         shown
@@ -199,7 +201,7 @@ mod tests {
 
     #[test]
     fn a_character_is_shown_whole_or_not_yet() {
-        let (mut redactor, mut shown) = (Redactor::default(), Vec::new());
+        let (mut redactor, mut shown) = (StreamRedactor::default(), Vec::new());
         redactor.push(&secrets(), b"x\xe6\x97", &mut shown);
         assert_eq!(shown, b"x");
         redactor.push(&secrets(), b"\xa5", &mut shown);

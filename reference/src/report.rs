@@ -9,13 +9,13 @@ use boxproof_cases::protocol::{ErrorKind, RunResult, exit};
 use nix::errno::Errno;
 use nix::sys::signal::Signal;
 
-use crate::answer::blank;
-use crate::control::{Failed, Report};
+use crate::control::{FailedStep, InitReport};
 use crate::error::Refusal;
-use crate::supervise::{Captured, INTERRUPTED, Outcome, TIMED_OUT, waiting_failed};
+use crate::exchange::blank;
+use crate::supervise::{CapturedOutput, INTERRUPTED, RunOutcome, TIMED_OUT, waiting_failed};
 
 /// The end of a run, in the protocol's terms.
-pub(crate) struct Ending {
+pub(crate) struct RunEnding {
     pub(crate) success: bool,
     pub(crate) exit_code: Option<i32>,
     pub(crate) signal: Option<i32>,
@@ -25,9 +25,9 @@ pub(crate) struct Ending {
     is_forced: bool,
 }
 
-impl Ending {
+impl RunEnding {
     /// Reads the ending of `outcome`.
-    pub(crate) fn of(outcome: &Outcome) -> Self {
+    pub(crate) fn from_outcome(outcome: &RunOutcome) -> Self {
         let is_forced = outcome.timed_out || outcome.interrupted_by.is_some();
         let (exit_code, signal) = ending(outcome);
         let unread = outcome.stdin_error.as_ref().filter(|_| outcome.started && !is_forced);
@@ -46,13 +46,13 @@ impl Ending {
 ///
 /// `refusal` is why the command was not executed, or why its end is not known.
 pub(crate) fn finished(
-    outcome: Outcome,
+    outcome: RunOutcome,
     mechanism: &str,
     refusal: Option<&Refusal>,
     request: &Path,
 ) -> (RunResult, i32) {
     let code = exit_code(&outcome);
-    let ending = Ending::of(&outcome);
+    let ending = RunEnding::from_outcome(&outcome);
     let mut result = blank(mechanism, outcome.took);
     result.started = outcome.started;
     result.timed_out = outcome.timed_out;
@@ -69,7 +69,7 @@ pub(crate) fn finished(
 }
 
 /// A failure that the mechanism has to explain.
-pub(crate) enum Trouble<'a> {
+pub(crate) enum MechanismFailure<'a> {
     /// The message of its program, if any, and its exit status.
     Ended(Option<&'a str>, &'a str),
     /// A place of its own, and the errno there.
@@ -79,10 +79,10 @@ pub(crate) enum Trouble<'a> {
 /// Returns the reason why the command was not executed, or why its end is unknown; `explain` puts a
 /// failed set-up into words.
 pub(crate) fn why_not(
-    outcome: &Outcome,
+    outcome: &RunOutcome,
     program: &str,
     cwd: &Path,
-    explain: impl Fn(Trouble<'_>) -> Refusal,
+    explain: impl Fn(MechanismFailure<'_>) -> Refusal,
 ) -> Option<Refusal> {
     if let Some(error) = &outcome.broken {
         return Some(Refusal::new(ErrorKind::Wait, waiting_failed(error)));
@@ -93,19 +93,19 @@ pub(crate) fn why_not(
     if let Some((what, errno)) = outcome.failed.filter(|_| !outcome.started) {
         let error = io::Error::from_raw_os_error(errno);
         return Some(match what {
-            Failed::Exec => Refusal::new(ErrorKind::Spawn, unspawnable(program, &error)),
-            Failed::Chdir => Refusal::setup(format!(
+            FailedStep::Exec => Refusal::new(ErrorKind::Spawn, unspawnable(program, &error)),
+            FailedStep::Chdir => Refusal::setup(format!(
                 "cannot enter {} inside the sandbox: {error}; choose a cwd in the workspace",
                 cwd.display()
             )),
-            Failed::Build(place) => explain(Trouble::At(place, errno)),
-            Failed::Mediate => Refusal::new(
+            FailedStep::Build(place) => explain(MechanismFailure::At(place, errno)),
+            FailedStep::Mediate => Refusal::new(
                 ErrorKind::Unavailable,
                 format!(
                     "names that do not exist cannot be held on this host: {error}; this takes Linux 5.19 and no other listener for the calls of the command (EBUSY)"
                 ),
             ),
-            Failed::Confine => Refusal::setup(format!("cannot lock the command down: {error}")),
+            FailedStep::Confine => Refusal::setup(format!("cannot lock the command down: {error}")),
         });
     }
     match (outcome.timed_out || outcome.interrupted_by.is_some(), outcome.started) {
@@ -116,12 +116,12 @@ pub(crate) fn why_not(
         )),
         (false, false) => {
             let said = Some(outcome.said.as_str()).filter(|said| !said.trim().is_empty());
-            Some(explain(Trouble::Ended(said, &status(outcome))))
+            Some(explain(MechanismFailure::Ended(said, &status(outcome))))
         }
     }
 }
 
-fn status(outcome: &Outcome) -> String {
+fn status(outcome: &RunOutcome) -> String {
     if outcome.mute {
         return "given up: it did not begin in time".to_owned();
     }
@@ -135,17 +135,17 @@ pub(crate) fn unspawnable(program: &str, error: &dyn std::fmt::Display) -> Strin
 
 /// Returns the reason why a command without a sandbox was not executed. It always names the
 /// program.
-pub(crate) fn not_spawned(outcome: &Outcome, program: &str) -> Option<String> {
+pub(crate) fn not_spawned(outcome: &RunOutcome, program: &str) -> Option<String> {
     let (what, errno) = outcome.failed.filter(|_| !outcome.started)?;
     let error = io::Error::from_raw_os_error(errno);
     Some(match what {
-        Failed::Chdir => unspawnable(program, &format!("its working directory: {error}")),
+        FailedStep::Chdir => unspawnable(program, &format!("its working directory: {error}")),
         _ => unspawnable(program, &error),
     })
 }
 
 /// The line that is added to the command's stderr, if its end was not its own.
-pub(crate) fn annotation(outcome: &Outcome) -> Option<String> {
+pub(crate) fn annotation(outcome: &RunOutcome) -> Option<String> {
     match outcome.interrupted_by {
         Some(signal) => Some(format!("{INTERRUPTED}{}", signal.as_str())),
         None => outcome.timed_out.then(|| TIMED_OUT.to_owned()),
@@ -165,7 +165,7 @@ fn interrupted_code(signal: Signal) -> i32 {
 }
 
 /// `exit_code` and `signal` of the result.
-fn ending(outcome: &Outcome) -> (Option<i32>, Option<i32>) {
+fn ending(outcome: &RunOutcome) -> (Option<i32>, Option<i32>) {
     match (outcome.interrupted_by, outcome.started) {
         (Some(signal), true) => return (Some(interrupted_code(signal)), None),
         (_, false) => return (None, None),
@@ -173,20 +173,20 @@ fn ending(outcome: &Outcome) -> (Option<i32>, Option<i32>) {
     }
     match outcome.ended {
         _ if outcome.timed_out => (None, None),
-        Some(Report::Exited(code)) => (Some(code), None),
-        Some(Report::Signalled(signal)) => (None, Some(signal)),
+        Some(InitReport::Exited(code)) => (Some(code), None),
+        Some(InitReport::Signalled(signal)) => (None, Some(signal)),
         _ => (None, None),
     }
 }
 
 /// Our own exit code.
-fn exit_code(outcome: &Outcome) -> i32 {
-    let not_found = Some((Failed::Exec, Errno::ENOENT as i32));
+fn exit_code(outcome: &RunOutcome) -> i32 {
+    let not_found = Some((FailedStep::Exec, Errno::ENOENT as i32));
     match (outcome.interrupted_by, outcome.timed_out, outcome.ended) {
         (Some(signal), ..) => interrupted_code(signal),
         (None, true, _) => exit::TIMEOUT,
-        (None, false, Some(Report::Exited(code))) => code,
-        (None, false, Some(Report::Signalled(signal))) => exit::SIGNAL_BASE + signal,
+        (None, false, Some(InitReport::Exited(code))) => code,
+        (None, false, Some(InitReport::Signalled(signal))) => exit::SIGNAL_BASE + signal,
         // The box was killed from outside, and the command with it.
         _ if outcome.started => interrupted_code(Signal::SIGKILL),
         _ if outcome.failed == not_found => exit::NOT_FOUND,
@@ -196,7 +196,7 @@ fn exit_code(outcome: &Outcome) -> i32 {
 
 /// Puts captured streams into `result`, with its annotations where a caller of the command would
 /// have seen them.
-fn attach(result: &mut RunResult, mut captured: Captured) {
+fn attach(result: &mut RunResult, mut captured: CapturedOutput) {
     result.annotations.iter().for_each(|line| annotate(&mut captured.stderr, line));
     result.stdout = Some(String::from_utf8_lossy(&captured.stdout).into_owned());
     result.stderr = Some(String::from_utf8_lossy(&captured.stderr).into_owned());

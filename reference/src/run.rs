@@ -16,32 +16,34 @@ use boxproof_cases::protocol::{
     ClaimLevel, Command, ErrorKind, Mode, Network, OnUnavailable, RunResult, Stdin,
 };
 
-use crate::answer::{self, declined};
 use crate::capabilities::{self, claims};
-use crate::destination::Destination;
-use crate::dialect::orbit::{Event, EventKind, EventLines, Sink};
-use crate::egress::{self, Denied, Door, Outlet};
+use crate::destination::FileDestination;
+use crate::dialect::orbit::{EventLines, GateEvent, GateEventKind, GateEventSink};
+use crate::egress::{self, DeniedHost, ListenerHandoff, ProxyServer};
 use crate::error::Refusal;
+use crate::exchange::{self, declined};
 use crate::explain;
-use crate::host::{Host, launcher_environment};
-use crate::inner::Inner;
-use crate::launch::{Hold, Launch};
-use crate::mechanism::{Beside, Handles, Running, bubblewrap, namespaces, unconfined};
-use crate::plan::{self, Plan, Step, View};
-use crate::report::Trouble;
-use crate::request::{Mechanism, Order};
-use crate::supervise::{self, Input, Ours, Outcome, Output, Secrets};
+use crate::host::{HostSnapshot, launcher_environment};
+use crate::init::SandboxInit;
+use crate::launch::{CommandContainment, LaunchSpec};
+use crate::mechanism::{
+    HelperHandles, RunningSandbox, SiblingMechanism, bubblewrap, namespaces, unconfined,
+};
+use crate::plan::{self, Plan, View, ViewStep};
+use crate::report::MechanismFailure;
+use crate::request::{Mechanism, RunJob};
+use crate::supervise::{self, OutputMode, RunOutcome, SecretValues, StdinSource, StreamEnds};
 use crate::{control, mediate, report, sys};
-use reasons::{blocked, closed, told};
+use reasons::{blocked, closed, unreached_lines};
 
 /// Times a run is set up at most, because host sockets came or went meanwhile.
 const ATTEMPTS: usize = 30;
 
 /// The refusals during a run, as recorded by the components that refused.
 #[derive(Debug, Default)]
-pub(crate) struct Known {
+pub(crate) struct KnownRefusals {
     /// The destinations that it was denied.
-    pub(crate) unreached: Vec<Denied>,
+    pub(crate) unreached: Vec<DeniedHost>,
     /// Places that calls of it were refused at.
     pub(crate) places: Vec<PathBuf>,
     /// Grants that gave it less than they say.
@@ -57,17 +59,17 @@ pub(crate) const HOST_PROC: &str = "this host allows no /proc of the sandbox's o
     shown, read-only: which processes, mounts and sockets it has can be seen, no more of them";
 
 /// A tried run: its outcome, its mechanism, and the reason why it did not start.
-pub(crate) struct Tried {
-    pub(crate) outcome: Outcome,
+pub(crate) struct AttemptedRun {
+    pub(crate) outcome: RunOutcome,
     pub(crate) mechanism: Mechanism,
     pub(crate) refusal: Option<Refusal>,
     /// The recorded refusals to the command.
-    pub(crate) known: Known,
+    pub(crate) known: KnownRefusals,
     /// The host's processes are shown to the command.
     pub(crate) shows_host: bool,
 }
 
-impl Tried {
+impl AttemptedRun {
     /// Returns whether it was refused because this host allows no `/proc` of its own.
     fn lacks_proc(&self) -> bool {
         !self.outcome.started && self.refusal.as_ref().is_some_and(|refusal| refusal.lacks_proc)
@@ -81,7 +83,7 @@ pub(crate) fn run(
     result_file: &Path,
     events_file: Option<&Path>,
 ) -> i32 {
-    answer::answer(request_file, result_file, |order| {
+    exchange::answer(request_file, result_file, |order| {
         let told = events_file.map_or(Ok(()), |file| tell_of(order, file));
         match told.and_then(|()| be_the_only_one()) {
             Ok(()) => carry(prefix, order, request_file),
@@ -92,13 +94,13 @@ pub(crate) fn run(
 
 /// Writes down in `file` that the command is handed on under a profile, if it is under one; without
 /// that it is not started.
-fn tell_of(order: &Order, file: &Path) -> Result<(), Refusal> {
-    answer::within_reach("events", file, order)?;
+fn tell_of(order: &RunJob, file: &Path) -> Result<(), Refusal> {
+    exchange::within_reach("events", file, order)?;
     let wrong = |error: io::Error| Refusal::os(&format!("events to {}", file.display()), error);
-    let lines = Destination::open(file).and_then(|place| place.create()).map_err(wrong)?;
+    let lines = FileDestination::open(file).and_then(|place| place.create()).map_err(wrong)?;
     let Some(profile) = &order.profile else { return Ok(()) };
-    let event = Event {
-        kind: EventKind::HarnessDelegated,
+    let event = GateEvent {
+        kind: GateEventKind::HarnessDelegated,
         profile: profile.clone(),
         op: None,
         path: shown_program(&order.run.command),
@@ -117,14 +119,14 @@ fn be_the_only_one() -> Result<(), Refusal> {
 }
 
 /// Runs `request`; without a sandbox only if the policy says so and nothing has run yet.
-fn carry(prefix: &[&str], order: &Order, file: &Path) -> (RunResult, i32) {
+fn carry(prefix: &[&str], order: &RunJob, file: &Path) -> (RunResult, i32) {
     for note in &order.notes {
         eprintln!("refbox: {note}");
     }
     let tried = attempt(prefix, order);
     let reason = match &tried {
         Err(refusal) => Some(refusal),
-        Ok(Tried { outcome, refusal, .. }) if !outcome.started => refusal.as_ref(),
+        Ok(AttemptedRun { outcome, refusal, .. }) if !outcome.started => refusal.as_ref(),
         Ok(_) => None,
     };
     let unavailable = reason.filter(|refusal| {
@@ -149,10 +151,10 @@ fn carry(prefix: &[&str], order: &Order, file: &Path) -> (RunResult, i32) {
     }
 }
 
-fn degraded(prefix: &[&str], order: &Order, file: &Path, reason: &Refusal) -> (RunResult, i32) {
+fn degraded(prefix: &[&str], order: &RunJob, file: &Path, reason: &Refusal) -> (RunResult, i32) {
     let warning = format!("RUNNING WITHOUT A SANDBOX: {reason}");
     eprintln!("refbox: {warning}");
-    let host = Host::observe(&order.policy, order.law.as_ref(), &order.run);
+    let host = HostSnapshot::observe(&order.policy, order.law.as_ref(), &order.run);
     let tried = Plan::unconfined(&order.policy, &order.run, &host)
         .and_then(|plan| carry_out(prefix, order, &plan, Mechanism::Unconfined));
     match tried {
@@ -169,12 +171,12 @@ fn degraded(prefix: &[&str], order: &Order, file: &Path, reason: &Refusal) -> (R
 
 /// Turns a tried run into the result, and prints the notes for its reader on stderr.
 fn conclude(
-    tried: Tried,
-    order: &Order,
+    tried: AttemptedRun,
+    order: &RunJob,
     file: &Path,
     complete: impl FnOnce(&mut RunResult),
 ) -> (RunResult, i32) {
-    let Tried { outcome, mechanism, refusal, known, shows_host } = tried;
+    let AttemptedRun { outcome, mechanism, refusal, known, shows_host } = tried;
     let line = report::annotation(&outcome).filter(|_| !order.run.capture);
     if let Some(line) = line {
         eprintln!("{line}");
@@ -186,7 +188,8 @@ fn conclude(
     let (mut result, code) = report::finished(outcome, mechanism.name(), refusal.as_ref(), file);
     result.annotations.splice(0..0, order.notes.iter().cloned());
     result.limits.extend((shows_host && result.started).then(|| HOST_PROC.to_owned()));
-    let lacking = told(&known.unreached, order).into_iter().chain(known.notes.iter().cloned());
+    let lacking =
+        unreached_lines(&known.unreached, order).into_iter().chain(known.notes.iter().cloned());
     let lacking: Vec<String> = lacking.collect();
     if result.exit_code != Some(0) && !order.run.capture {
         lacking.iter().for_each(|line| eprintln!("refbox: {line}"));
@@ -212,7 +215,7 @@ fn conclude(
 }
 
 /// Plans and carries out, by the first mechanism that this host does not refuse.
-pub(crate) fn attempt(prefix: &[&str], order: &Order) -> Result<Tried, Refusal> {
+pub(crate) fn attempt(prefix: &[&str], order: &RunJob) -> Result<AttemptedRun, Refusal> {
     if let Some(why) = &order.unavailable {
         return Err(Refusal::new(ErrorKind::Unavailable, why.clone()));
     }
@@ -233,7 +236,7 @@ pub(crate) fn attempt(prefix: &[&str], order: &Order) -> Result<Tried, Refusal> 
 }
 
 /// Returns the reason why this host refuses a mechanism, if it does.
-fn unavailable(tried: &Result<Tried, Refusal>) -> Option<String> {
+fn unavailable(tried: &Result<AttemptedRun, Refusal>) -> Option<String> {
     let refusal = match tried {
         Err(refusal) => Some(refusal),
         Ok(tried) if tried.outcome.started => None,
@@ -244,7 +247,7 @@ fn unavailable(tried: &Result<Tried, Refusal>) -> Option<String> {
 }
 
 /// The mechanisms that the request allows, the preferred first.
-fn candidates(order: &Order) -> Result<Vec<Mechanism>, Refusal> {
+fn candidates(order: &RunJob) -> Result<Vec<Mechanism>, Refusal> {
     let unconfined = order.policy.mode == Mode::Unconfined;
     match (Mechanism::named(&order.run.mechanism), unconfined) {
         (None, true) => Ok(vec![Mechanism::Unconfined]),
@@ -262,8 +265,8 @@ fn candidates(order: &Order) -> Result<Vec<Mechanism>, Refusal> {
 }
 
 /// Plans and carries out; again if the start failed while the host's sockets changed under it.
-fn persist(prefix: &[&str], order: &Order, mechanism: Mechanism) -> Result<Tried, Refusal> {
-    let mut host = Host::observe(&order.policy, order.law.as_ref(), &order.run);
+fn persist(prefix: &[&str], order: &RunJob, mechanism: Mechanism) -> Result<AttemptedRun, Refusal> {
+    let mut host = HostSnapshot::observe(&order.policy, order.law.as_ref(), &order.run);
     for _ in 1..ATTEMPTS {
         let tried = once(prefix, order, &host, mechanism)?;
         if tried.lacks_proc() && !host.lacks_proc {
@@ -272,26 +275,26 @@ fn persist(prefix: &[&str], order: &Order, mechanism: Mechanism) -> Result<Tried
         }
         let failed = tried.refusal.as_ref().filter(|refusal| refusal.kind == ErrorKind::Setup);
         let Some(refusal) = failed.filter(|_| !tried.outcome.started) else { return Ok(tried) };
-        let now = Host::observe(&order.policy, order.law.as_ref(), &order.run);
+        let now = HostSnapshot::observe(&order.policy, order.law.as_ref(), &order.run);
         if now.sockets == host.sockets && !names_socket(&refusal.message, &host) {
             return Ok(tried);
         }
-        host = Host { lacks_proc: host.lacks_proc, ..now };
+        host = HostSnapshot { lacks_proc: host.lacks_proc, ..now };
     }
     once(prefix, order, &host, mechanism)
 }
 
 /// Returns whether a failed start was about a socket; one of the same name may be there again.
-fn names_socket(message: &str, host: &Host) -> bool {
+fn names_socket(message: &str, host: &HostSnapshot) -> bool {
     host.sockets.iter().filter_map(|path| path.to_str()).any(|path| message.contains(path))
 }
 
 fn once(
     prefix: &[&str],
-    order: &Order,
-    host: &Host,
+    order: &RunJob,
+    host: &HostSnapshot,
     mechanism: Mechanism,
-) -> Result<Tried, Refusal> {
+) -> Result<AttemptedRun, Refusal> {
     check_workspace(order, host)?;
     plan::refuse_contradictions(&order.policy, host)?;
     let plan = plan::resolve(&order.policy, &order.run, host)?;
@@ -300,12 +303,12 @@ fn once(
     Ok(tried)
 }
 
-fn check_workspace(order: &Order, host: &Host) -> Result<(), Refusal> {
+fn check_workspace(order: &RunJob, host: &HostSnapshot) -> Result<(), Refusal> {
     let workspace = order.policy.workspace.as_path();
-    match host.at(workspace).is_some_and(|found| found.folder) {
+    match host.at(workspace).is_some_and(|found| found.directory) {
         true => Ok(()),
         false => Err(Refusal::invalid(format!(
-            "policy.workspace: {} is not an existing folder",
+            "policy.workspace: {} is not an existing directory",
             workspace.display()
         ))),
     }
@@ -314,20 +317,20 @@ fn check_workspace(order: &Order, host: &Host) -> Result<(), Refusal> {
 /// Starts the plan's helper and sees it to its end.
 fn carry_out(
     prefix: &[&str],
-    order: &Order,
+    order: &RunJob,
     plan: &Plan,
     mechanism: Mechanism,
-) -> Result<Tried, Refusal> {
+) -> Result<AttemptedRun, Refusal> {
     let run = &order.run;
-    let beside = Beside::prepare(mechanism, order, plan)?;
+    let beside = SiblingMechanism::prepare(mechanism, order, plan)?;
     let plan = &beside.as_ref().map_or_else(|| plan.clone(), |beside| beside.plan(plan, order));
     let argv = match &beside {
         Some(beside) => beside.argv(order, plan)?,
         None => run.command.to_argv(),
     };
     let boxed = plan.view.is_some() && beside.is_none();
-    let hold = if boxed { Hold::namespace() } else { Hold::Subreaper };
-    let launch = Launch::new(hold, &plan.cwd, &argv, &plan.env)?;
+    let hold = if boxed { CommandContainment::namespace() } else { CommandContainment::Subreaper };
+    let launch = LaunchSpec::new(hold, &plan.cwd, &argv, &plan.env)?;
     let (ours, theirs) = control::pair().map_err(os)?;
     let (streams, kept) = plumb(order, plan).map_err(os)?;
     let way = plan.view.as_ref().and_then(|view| view.egress.as_ref());
@@ -336,20 +339,20 @@ fn carry_out(
     let ledger = mediates.then(|| sys::memory_file(b"")).transpose().map_err(os)?;
     let noted = ledger.as_ref().map(File::try_clone).transpose().map_err(os)?;
     let noted = noted.map(OwnedFd::from);
-    let parts = Parts { launch: &launch, control: theirs, streams, door, ledger: noted };
+    let parts = HelperInputs { launch: &launch, control: theirs, streams, door, ledger: noted };
     let mut outlet = None;
     let start = || {
         let running = begin(prefix, order, plan, mechanism, beside.as_ref(), parts)?;
-        outlet = shut.map(egress::Shut::open).transpose().map_err(os)?;
+        outlet = shut.map(egress::PreparedProxy::open).transpose().map_err(os)?;
         Ok(running)
     };
     let timeout = run.timeout_ms.map(Duration::from_millis);
     let outcome = supervise::supervise(start, ours, kept, timeout);
-    let unreached = outlet.map(Outlet::close).unwrap_or_default();
+    let unreached = outlet.map(ProxyServer::close).unwrap_or_default();
     let outcome = outcome?;
     let program = shown_program(&run.command);
-    let explain = |trouble: Trouble<'_>| match (trouble, mechanism) {
-        (Trouble::Ended(said, ended), Mechanism::Bubblewrap) => {
+    let explain = |trouble: MechanismFailure<'_>| match (trouble, mechanism) {
+        (MechanismFailure::Ended(said, ended), Mechanism::Bubblewrap) => {
             bubblewrap::explain(said, ended, &untrusted(order))
         }
         (trouble, _) => in_words(trouble, plan.view.as_ref()),
@@ -357,13 +360,13 @@ fn carry_out(
     let refusal = report::why_not(&outcome, &program, &launch.cwd_path(), explain);
     let places = ledger.as_ref().map(mediate::noted).unwrap_or_default();
     let steps = plan.view.iter().flat_map(|view| &view.steps);
-    let shows_host = steps.into_iter().any(Step::shows_host_processes);
+    let shows_host = steps.into_iter().any(ViewStep::shows_host_processes);
     let own_network = order.policy.network != Network::Host {};
     let counted = outcome.unreached.filter(|_| own_network);
     let refused_routes = counted.map(|count| explain::refused_routes(count.routes, count.ports));
     let notes = plan.notes.clone();
-    let known = Known { unreached, places, notes, refused_routes, held: Vec::new() };
-    Ok(Tried { outcome, mechanism, refusal, known, shows_host })
+    let known = KnownRefusals { unreached, places, notes, refused_routes, held: Vec::new() };
+    Ok(AttemptedRun { outcome, mechanism, refusal, known, shows_host })
 }
 
 fn os(error: io::Error) -> Refusal {
@@ -371,70 +374,76 @@ fn os(error: io::Error) -> Refusal {
 }
 
 /// The descriptors and the launch that a helper is started with.
-struct Parts<'a> {
-    launch: &'a Launch,
+struct HelperInputs<'a> {
+    launch: &'a LaunchSpec,
     control: OwnedFd,
     streams: [OwnedFd; 3],
-    door: Option<Door>,
+    door: Option<ListenerHandoff>,
     ledger: Option<OwnedFd>,
 }
 
 /// Starts the helper of `mechanism`.
 fn begin(
     prefix: &[&str],
-    order: &Order,
+    order: &RunJob,
     plan: &Plan,
     mechanism: Mechanism,
-    beside: Option<&Beside>,
-    parts: Parts<'_>,
-) -> Result<Running, Refusal> {
-    let Parts { launch, control, streams, door, ledger } = parts;
+    beside: Option<&SiblingMechanism>,
+    parts: HelperInputs<'_>,
+) -> Result<RunningSandbox, Refusal> {
+    let HelperInputs { launch, control, streams, door, ledger } = parts;
     match (&plan.view, beside) {
-        (Some(_), Some(beside)) => beside.start(Inner::new(launch, control, streams).map_err(os)?),
+        (Some(_), Some(beside)) => {
+            beside.start(SandboxInit::new(launch, control, streams).map_err(os)?)
+        }
         (Some(view), None) if mechanism == Mechanism::Namespaces => {
-            let inner = Inner::new(launch, control, streams).map_err(os)?;
+            let inner = SandboxInit::new(launch, control, streams).map_err(os)?;
             namespaces::start(view, inner.with_door(door).noting(ledger))
         }
         (Some(view), None) => {
             let launch = sys::memory_file(&launch.encode()).map_err(os)?;
             let held = ledger.map(|ledger| Ok((sys::memory_file(&view.mediate.encode())?, ledger)));
             let held = held.transpose().map_err(os)?;
-            let handles = Handles { launch, control, streams, door, held };
+            let handles = HelperHandles { launch, control, streams, door, held };
             let program = bubblewrap::helper(prefix, handles, view, &untrusted(order))?;
             program.start().map_err(|error| bubblewrap::unstartable(&untrusted(order), &error))
         }
         (None, _) => {
-            let inner = Inner::new(launch, control, streams);
+            let inner = SandboxInit::new(launch, control, streams);
             inner.and_then(|inner| unconfined::start(&inner)).map_err(os)
         }
     }
 }
 
 /// The command's streams, and our ends of them.
-fn plumb(order: &Order, plan: &Plan) -> io::Result<([OwnedFd; 3], Ours)> {
+fn plumb(order: &RunJob, plan: &Plan) -> io::Result<([OwnedFd; 3], StreamEnds)> {
     let run = &order.run;
     let input = match &run.stdin {
-        Stdin::Inherit => Input::Inherit,
-        Stdin::Null => Input::Null,
-        Stdin::BytesB64(text) => Input::Bytes(STANDARD.decode(text).map_err(io::Error::other)?),
+        Stdin::Inherit => StdinSource::Inherit,
+        Stdin::Null => StdinSource::Null,
+        Stdin::BytesB64(text) => {
+            StdinSource::Bytes(STANDARD.decode(text).map_err(io::Error::other)?)
+        }
     };
     let output = match (run.capture, run.debug) {
         // Streams that are not captured are shown as they are.
-        (false, _) => Output::Inherit,
-        (true, false) => Output::Capture,
+        (false, _) => OutputMode::Inherit,
+        (true, false) => OutputMode::Capture,
         (true, true) => {
             let known = launcher_environment();
-            Output::CaptureAndShow(Secrets::of(known.iter().chain(&plan.env)))
+            OutputMode::CaptureAndShow(SecretValues::from_environment(
+                known.iter().chain(&plan.env),
+            ))
         }
     };
     supervise::plumb(input, output)
 }
 
-fn in_words(trouble: Trouble<'_>, view: Option<&View>) -> Refusal {
+fn in_words(trouble: MechanismFailure<'_>, view: Option<&View>) -> Refusal {
     match (trouble, view) {
-        (Trouble::At(place, errno), Some(view)) => namespaces::explain(place, errno, view),
-        (Trouble::At(..), None) => Refusal::setup("the command could not be set up"),
-        (Trouble::Ended(said, ended), _) => Refusal::setup(format!(
+        (MechanismFailure::At(place, errno), Some(view)) => namespaces::explain(place, errno, view),
+        (MechanismFailure::At(..), None) => Refusal::setup("the command could not be set up"),
+        (MechanismFailure::Ended(said, ended), _) => Refusal::setup(format!(
             "the sandbox ended before it was set up ({})",
             said.unwrap_or(ended).trim()
         )),
@@ -446,7 +455,7 @@ fn shown_program(command: &Command) -> String {
 }
 
 /// Directories an earlier run could write: no helper of ours is taken from there.
-fn untrusted(order: &Order) -> Vec<PathBuf> {
+fn untrusted(order: &RunJob) -> Vec<PathBuf> {
     let policy = &order.policy;
     let roots = std::iter::once(&policy.workspace).chain(&policy.writable);
     roots.filter_map(|root| root.as_path().canonicalize().ok()).collect()

@@ -5,10 +5,10 @@
 
 use std::collections::BTreeMap;
 
-use crate::findings::Kind;
+use crate::findings::FindingKind;
 use crate::matrix::Matrix;
-use crate::reading::{Reading, case_path, headline};
 use crate::record::CaseRow;
+use crate::row_reading::{RowReading, case_path, headline};
 use crate::text::{clean, inert, shorten};
 
 /// The number of annotations of one type that GitHub shows of a step.
@@ -23,10 +23,14 @@ pub fn render(matrix: &Matrix<'_>) -> String {
     let mut found: BTreeMap<&str, Vec<(&CaseRow, String)>> = BTreeMap::new();
     for (index, column) in matrix.columns.iter().enumerate() {
         for row in matrix.rows_of(index) {
-            let command = match Reading::of(row, column.header) {
-                Reading::Failed => "error",
-                Reading::Unlearnt => "warning",
-                Reading::Excused(_) if Kind::of(row) == Some(Kind::Failure) => "warning",
+            let command = match RowReading::from_row(row, column.header) {
+                RowReading::Failed => "error",
+                RowReading::Unlearnt => "warning",
+                RowReading::Excused(_)
+                    if FindingKind::from_row(row) == Some(FindingKind::Failure) =>
+                {
+                    "warning"
+                }
                 _ => continue,
             };
             let title = format!("{}: {}", column.label, row.id);

@@ -3,9 +3,9 @@
 
 use serde_json::json;
 
-use crate::conformance::Share;
+use crate::conformance::PassedShare;
 use crate::exit::{ExitOptions, is_red};
-use crate::matrix::{Column, Matrix};
+use crate::matrix::{Matrix, MatrixColumn};
 use crate::profile::{self, Conformance, ProfileStanding};
 use crate::record::{CaseRow, Level};
 use crate::text::{clean, shorten};
@@ -18,9 +18,9 @@ const LIMIT: usize = 120;
 #[must_use]
 pub fn render(matrix: &Matrix<'_>) -> String {
     let columns = matrix.columns.iter().enumerate();
-    let part = |(index, column): (usize, &Column<'_>)| {
+    let part = |(index, column): (usize, &MatrixColumn<'_>)| {
         let must = || matrix.rows_of(index).filter(|row| row.level == Level::Must);
-        let share: Share = must().collect();
+        let share: PassedShare = must().collect();
         let flaky = match must().filter(|row| row.outcome == Outcome::Flaky).count() {
             0 => String::new(),
             count => format!(" ({count} flaky)"),
@@ -53,7 +53,7 @@ pub fn of_profiles(matrix: &Matrix<'_>) -> Vec<(String, String)> {
             Conformance::Not => RED,
         };
         let title = format!("{label} {}", clean(standing.profile));
-        (format!("{name}.json"), json(&title, standing.standing.words(), color))
+        (format!("{name}.json"), json(&title, standing.standing.standing_label(), color))
     };
     profile::table(matrix).iter().map(badge).collect()
 }
@@ -84,7 +84,7 @@ fn label(matrix: &Matrix<'_>) -> String {
 }
 
 fn color(matrix: &Matrix<'_>) -> &'static str {
-    let red = |(index, column): (usize, &Column<'_>)| {
+    let red = |(index, column): (usize, &MatrixColumn<'_>)| {
         let options = ExitOptions { strict: column.header.selection.strict, allow_missing: true };
         matrix.rows_of(index).any(|row| is_red(row, options))
     };

@@ -2,20 +2,20 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use crate::conformance::Share;
+use crate::conformance::PassedShare;
 use crate::matrix::Matrix;
 use crate::record::CaseRow;
 use crate::verdict::{Outcome, Verdict};
 
 /// One capability of one backend, as claimed and as seen.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Claim<'a> {
+pub struct CapabilityClaim<'a> {
     /// The capability.
     pub capability: &'a str,
     /// The level claimed.
     pub level: &'a str,
     /// The rows of cases about it.
-    pub share: Share,
+    pub share: PassedShare,
     /// The cases about it that failed, in the order of the rows.
     pub failed: Vec<&'a str>,
     /// How many of them failed as known.
@@ -24,7 +24,7 @@ pub struct Claim<'a> {
 
 /// The standing of a claim against the results. The order is the order of reports.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
-pub enum Standing {
+pub enum ClaimStanding {
     /// Claimed, and a case about it failed.
     Over,
     /// Claimed in part, and every case about it was judged and passed.
@@ -39,14 +39,14 @@ pub enum Standing {
     Absent,
 }
 
-impl Standing {
+impl ClaimStanding {
     /// Every standing, in order.
     pub const ALL: [Self; 6] =
         [Self::Over, Self::Under, Self::Works, Self::Unmeasured, Self::Confirmed, Self::Absent];
 
     /// The words for it in every report; none where there is nothing to say.
     #[must_use]
-    pub fn words(self) -> &'static str {
+    pub fn standing_label(self) -> &'static str {
         match self {
             Self::Over => "over-claimed",
             Self::Under => "under-claimed",
@@ -86,23 +86,23 @@ const TWIN: &str = "twin";
 /// The level of a capability that is claimed for some policies and not for others.
 const IN_PART: &str = "partial";
 
-impl Claim<'_> {
+impl CapabilityClaim<'_> {
     /// Returns the standing of the claim against the results.
     #[must_use]
-    pub fn standing(&self) -> Standing {
-        let Share { passed, judged, unjudged } = self.share;
+    pub fn standing(&self) -> ClaimStanding {
+        let PassedShare { passed, judged, unjudged } = self.share;
         let all_passed = judged > 0 && passed == judged;
         match self.level {
-            NOT_CLAIMED if all_passed => Standing::Works,
-            NOT_CLAIMED => Standing::Absent,
+            NOT_CLAIMED if all_passed => ClaimStanding::Works,
+            NOT_CLAIMED => ClaimStanding::Absent,
             // What it lacks is what it does not claim.
             IN_PART if judged > 0 && self.failed.len() == self.known && !all_passed => {
-                Standing::Confirmed
+                ClaimStanding::Confirmed
             }
-            _ if passed < judged => Standing::Over,
-            _ if judged == 0 => Standing::Unmeasured,
-            IN_PART if unjudged == 0 => Standing::Under,
-            _ => Standing::Confirmed,
+            _ if passed < judged => ClaimStanding::Over,
+            _ if judged == 0 => ClaimStanding::Unmeasured,
+            IN_PART if unjudged == 0 => ClaimStanding::Under,
+            _ => ClaimStanding::Confirmed,
         }
     }
 }
@@ -113,7 +113,7 @@ impl Claim<'_> {
 pub fn all<'a>(
     claims: &'a BTreeMap<String, String>,
     rows: impl Iterator<Item = &'a CaseRow>,
-) -> Vec<Claim<'a>> {
+) -> Vec<CapabilityClaim<'a>> {
     let mut needing: BTreeMap<&str, Vec<&'a CaseRow>> = BTreeMap::new();
     for name in claims.keys() {
         needing.entry(name).or_default();
@@ -128,7 +128,7 @@ pub fn all<'a>(
         let failing: Vec<_> = rows.iter().filter(|row| row.verdict.is_failure()).collect();
         let known = failing.iter().filter(|row| row.outcome == Outcome::Xfail).count();
         let failed = failing.iter().map(|row| row.id.as_str()).collect();
-        Claim { capability, level, share: rows.into_iter().collect(), failed, known }
+        CapabilityClaim { capability, level, share: rows.into_iter().collect(), failed, known }
     };
     needing.into_iter().map(claim).collect()
 }
@@ -145,7 +145,7 @@ pub struct ClaimRow<'a> {
     /// The capability.
     pub capability: &'a str,
     /// A cell a column; `None` where it is neither claimed nor asked about.
-    pub cells: Vec<Option<(Claim<'a>, Standing)>>,
+    pub cells: Vec<Option<(CapabilityClaim<'a>, ClaimStanding)>>,
 }
 
 impl ClaimRow<'_> {
@@ -160,7 +160,7 @@ impl ClaimRow<'_> {
 /// are no gap of its claims.
 #[must_use]
 pub fn table<'a>(matrix: &Matrix<'a>) -> Vec<ClaimRow<'a>> {
-    let columns: Vec<BTreeMap<&str, (Claim<'a>, Standing)>> =
+    let columns: Vec<BTreeMap<&str, (CapabilityClaim<'a>, ClaimStanding)>> =
         (0..matrix.columns.len()).map(|column| of_column(matrix, column)).collect();
     let names: BTreeSet<&str> = columns.iter().flat_map(|column| column.keys().copied()).collect();
     let row = |capability| ClaimRow {
@@ -170,13 +170,16 @@ pub fn table<'a>(matrix: &Matrix<'a>) -> Vec<ClaimRow<'a>> {
     names.into_iter().map(row).collect()
 }
 
-fn of_column<'a>(matrix: &Matrix<'a>, column: usize) -> BTreeMap<&'a str, (Claim<'a>, Standing)> {
+fn of_column<'a>(
+    matrix: &Matrix<'a>,
+    column: usize,
+) -> BTreeMap<&'a str, (CapabilityClaim<'a>, ClaimStanding)> {
     let head = &matrix.columns[column];
     let whole = head.header.selection.filters.is_empty();
     let claims = all(&head.backend.claims, matrix.rows_of(column));
-    let with_standing = |claim: Claim<'a>| {
+    let with_standing = |claim: CapabilityClaim<'a>| {
         let standing = match claim.standing() {
-            Standing::Unmeasured if !whole => Standing::Absent,
+            ClaimStanding::Unmeasured if !whole => ClaimStanding::Absent,
             standing => standing,
         };
         (claim.capability, (claim, standing))

@@ -1,4 +1,4 @@
-//! Conformance per level and area ([`Share`]): never a single number.
+//! Conformance per level and area ([`PassedShare`]): never a single number.
 
 use std::fmt;
 
@@ -7,7 +7,7 @@ use crate::verdict::Verdict;
 
 /// The share of the judged cases that passed.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
-pub struct Share {
+pub struct PassedShare {
     /// Rows that passed.
     pub passed: u64,
     /// Rows from which something was learnt.
@@ -16,7 +16,7 @@ pub struct Share {
     pub unjudged: u64,
 }
 
-impl<'a> FromIterator<&'a CaseRow> for Share {
+impl<'a> FromIterator<&'a CaseRow> for PassedShare {
     fn from_iter<I: IntoIterator<Item = &'a CaseRow>>(rows: I) -> Self {
         let mut share = Self::default();
         for row in rows {
@@ -29,7 +29,7 @@ impl<'a> FromIterator<&'a CaseRow> for Share {
 }
 
 /// `passed/judged`, then `+N` not judged; `-` where nothing was asked.
-impl fmt::Display for Share {
+impl fmt::Display for PassedShare {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self { judged: 0, unjudged: 0, .. } => f.write_str("-"),

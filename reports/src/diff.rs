@@ -17,7 +17,7 @@ pub use render::{markdown, terminal};
 
 /// The change of one case of one column. The order is the order of reports.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
-pub enum Kind {
+pub enum TransitionKind {
     /// A denied act happens now.
     NewlyOpen,
     /// Something is left behind that was not.
@@ -44,7 +44,7 @@ pub enum Kind {
     Added,
 }
 
-impl Kind {
+impl TransitionKind {
     /// Every kind, in order.
     pub const ALL: [Self; 12] = [
         Self::NewlyOpen,
@@ -88,7 +88,7 @@ impl Kind {
 
     /// Returns the change from `before` to `after`, if there is one.
     #[must_use]
-    pub fn of(before: &CaseRow, after: &CaseRow) -> Option<Self> {
+    pub fn between_rows(before: &CaseRow, after: &CaseRow) -> Option<Self> {
         let flaky = |row: &CaseRow| row.outcome == Outcome::Flaky;
         match (flaky(before), flaky(after)) {
             (true, false) if after.verdict == Verdict::Pass => return Some(Self::Fixed),
@@ -128,7 +128,7 @@ impl Kind {
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Transition<'a> {
     /// The kind of change.
-    pub kind: Kind,
+    pub kind: TransitionKind,
     /// The column, as the newer run calls it (the older one where it is gone).
     pub column: usize,
     /// The case.
@@ -169,7 +169,7 @@ pub struct Diff<'a> {
 impl Diff<'_> {
     /// Returns the number of transitions of each kind that occurs.
     #[must_use]
-    pub fn counts(&self) -> BTreeMap<Kind, u64> {
+    pub fn counts(&self) -> BTreeMap<TransitionKind, u64> {
         let mut counts = BTreeMap::new();
         for transition in &self.transitions {
             *counts.entry(transition.kind).or_default() += 1;
@@ -187,7 +187,7 @@ impl Diff<'_> {
 /// Compares `after` with `before`.
 #[must_use]
 pub fn diff<'a>(before: &Matrix<'a>, after: &Matrix<'a>) -> Diff<'a> {
-    let pairs = pairs::of(before, after);
+    let pairs = pairs::pair_columns(before, after);
     let mut found = Diff {
         columns: pairs.iter().map(|pair| pair.label.clone()).collect(),
         gone: (0..pairs.len()).filter(|column| pairs[*column].after.is_none()).collect(),
@@ -207,10 +207,10 @@ pub fn diff<'a>(before: &Matrix<'a>, after: &Matrix<'a>) -> Diff<'a> {
             let kind = match (before, after) {
                 (Some(before), Some(after)) => {
                     found.compared += 1;
-                    Kind::of(before, after)
+                    TransitionKind::between_rows(before, after)
                 }
-                (None, _) => Some(Kind::Added),
-                (_, None) => Some(Kind::Removed),
+                (None, _) => Some(TransitionKind::Added),
+                (_, None) => Some(TransitionKind::Removed),
             };
             let transition = kind.map(|kind| Transition { kind, column, id, before, after });
             found.transitions.extend(transition);

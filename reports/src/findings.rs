@@ -8,7 +8,7 @@ use crate::verdict::{Outcome, Verdict};
 
 /// The reason why a row must be seen. The order is the order of reports.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
-pub enum Kind {
+pub enum FindingKind {
     /// The row failed, or is unexpected in some other way.
     Failure,
     /// The row passed although it is a known failure.
@@ -21,14 +21,14 @@ pub enum Kind {
     Known,
 }
 
-impl Kind {
+impl FindingKind {
     /// Every kind, in order.
     pub const ALL: [Self; 5] =
         [Self::Failure, Self::Xpass, Self::Unlearnt, Self::Flaky, Self::Known];
 
     /// Returns the reason why this row must be seen; `None` when it need not be.
     #[must_use]
-    pub fn of(row: &CaseRow) -> Option<Self> {
+    pub fn from_row(row: &CaseRow) -> Option<Self> {
         match row.outcome {
             Outcome::Xfail => Some(Self::Known),
             Outcome::Xpass => Some(Self::Xpass),
@@ -64,8 +64,8 @@ pub struct Finding<'a> {
 
 /// The findings of one kind: the most binding first, then in the order of columns and ids.
 #[must_use]
-pub fn findings<'a>(matrix: &Matrix<'a>, kind: Kind) -> Vec<Finding<'a>> {
-    let of_kind = |row: &&CaseRow| Kind::of(row) == Some(kind);
+pub fn findings<'a>(matrix: &Matrix<'a>, kind: FindingKind) -> Vec<Finding<'a>> {
+    let of_kind = |row: &&CaseRow| FindingKind::from_row(row) == Some(kind);
     let mut found: Vec<Finding<'a>> = (0..matrix.columns.len())
         .flat_map(|column| matrix.rows_of(column).map(move |row| Finding { column, row }))
         .filter(|finding| of_kind(&finding.row))

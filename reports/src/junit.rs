@@ -5,10 +5,10 @@
 
 use std::fmt::Write;
 
-use crate::findings::{Finding, Kind};
-use crate::matrix::{Column, Matrix};
-use crate::reading::{Reading, headline};
+use crate::findings::{Finding, FindingKind};
+use crate::matrix::{Matrix, MatrixColumn};
 use crate::record::{CaseRow, EarlierTry};
+use crate::row_reading::{RowReading, headline};
 use crate::terminal::finding_text;
 use crate::text::{earlier_words, excerpt, shorten};
 
@@ -21,7 +21,7 @@ const ATTRIBUTE_LIMIT: usize = 1024;
 #[must_use]
 pub fn render(matrix: &Matrix<'_>) -> String {
     let mut suites = String::new();
-    let mut all = Counts::default();
+    let mut all = SuiteCounts::default();
     for (index, column) in matrix.columns.iter().enumerate() {
         let (text, counts) = suite(matrix, index, column);
         suites += &text;
@@ -29,7 +29,7 @@ pub fn render(matrix: &Matrix<'_>) -> String {
     }
     for sentence in &matrix.interrupted {
         suites += &cut_short(sentence);
-        all.add(&Counts { tests: 1, errors: 1, ..Counts::default() });
+        all.add(&SuiteCounts { tests: 1, errors: 1, ..SuiteCounts::default() });
     }
     format!(
         "<?xml version=\"1.0\" encoding=\"UTF-8\"?>\n\
@@ -43,7 +43,7 @@ pub fn render(matrix: &Matrix<'_>) -> String {
 }
 
 #[derive(Default)]
-struct Counts {
+struct SuiteCounts {
     tests: u64,
     failures: u64,
     errors: u64,
@@ -51,7 +51,7 @@ struct Counts {
     duration_ms: f64,
 }
 
-impl Counts {
+impl SuiteCounts {
     fn add(&mut self, other: &Self) {
         self.tests += other.tests;
         self.failures += other.failures;
@@ -61,16 +61,16 @@ impl Counts {
     }
 }
 
-fn suite(matrix: &Matrix<'_>, index: usize, column: &Column<'_>) -> (String, Counts) {
-    let mut counts = Counts::default();
+fn suite(matrix: &Matrix<'_>, index: usize, column: &MatrixColumn<'_>) -> (String, SuiteCounts) {
+    let mut counts = SuiteCounts::default();
     let mut cases = String::new();
     for row in matrix.rows_of(index) {
-        let reading = Reading::of(row, column.header);
-        counts.add(&Counts {
+        let reading = RowReading::from_row(row, column.header);
+        counts.add(&SuiteCounts {
             tests: 1,
-            failures: u64::from(reading == Reading::Failed),
-            errors: u64::from(reading == Reading::Unlearnt),
-            skipped: u64::from(matches!(reading, Reading::Excused(_) | Reading::NotRun(_))),
+            failures: u64::from(reading == RowReading::Failed),
+            errors: u64::from(reading == RowReading::Unlearnt),
+            skipped: u64::from(matches!(reading, RowReading::Excused(_) | RowReading::NotRun(_))),
             duration_ms: row.duration_ms,
         });
         cases += &test_case(matrix, Finding { column: index, row }, &reading);
@@ -101,7 +101,7 @@ fn cut_short(sentence: &str) -> String {
     )
 }
 
-fn properties(column: &Column<'_>) -> String {
+fn properties(column: &MatrixColumn<'_>) -> String {
     let (backend, header) = (column.backend, column.header);
     let facts = [
         ("backend", backend.name.as_str()),
@@ -109,7 +109,7 @@ fn properties(column: &Column<'_>) -> String {
         ("backend.sha256", &backend.sha256),
         ("corpus.version", &header.corpus.version),
         ("corpus.sha256", &header.corpus.sha256),
-        ("user", header.user.kind.word()),
+        ("user", header.user.kind.keyword()),
     ];
     let line = |(name, value): (&str, &str)| {
         format!("      <property name=\"{name}\" value=\"{}\"/>\n", attribute(value))
@@ -117,7 +117,7 @@ fn properties(column: &Column<'_>) -> String {
     facts.into_iter().map(line).collect()
 }
 
-fn test_case(matrix: &Matrix<'_>, finding: Finding<'_>, reading: &Reading) -> String {
+fn test_case(matrix: &Matrix<'_>, finding: Finding<'_>, reading: &RowReading) -> String {
     let row = finding.row;
     let class = format!("{}.{}", matrix.columns[finding.column].label, row.area);
     let head = format!(
@@ -127,11 +127,11 @@ fn test_case(matrix: &Matrix<'_>, finding: Finding<'_>, reading: &Reading) -> St
         seconds(row.duration_ms)
     );
     let body = match reading {
-        Reading::Passed if row.is_flaky() => earlier(row),
-        Reading::Passed => return head + "/>\n",
-        Reading::Failed => element("failure", row, &text_of(matrix, finding)),
-        Reading::Unlearnt => element("error", row, &text_of(matrix, finding)),
-        Reading::Excused(why) | Reading::NotRun(why) => {
+        RowReading::Passed if row.is_flaky() => earlier(row),
+        RowReading::Passed => return head + "/>\n",
+        RowReading::Failed => element("failure", row, &text_of(matrix, finding)),
+        RowReading::Unlearnt => element("error", row, &text_of(matrix, finding)),
+        RowReading::Excused(why) | RowReading::NotRun(why) => {
             format!("      <skipped message=\"{}\"/>\n", attribute(why))
         }
     };
@@ -165,7 +165,7 @@ fn element(name: &str, row: &CaseRow, text: &str) -> String {
 
 /// Everything that a person needs of a failure, as in the other formats.
 fn text_of(matrix: &Matrix<'_>, finding: Finding<'_>) -> String {
-    let text = Kind::of(finding.row).map(|kind| finding_text(matrix, kind, &finding));
+    let text = FindingKind::from_row(finding.row).map(|kind| finding_text(matrix, kind, &finding));
     shorten(&text.unwrap_or_default(), TEXT_LIMIT)
 }
 

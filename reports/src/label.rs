@@ -54,7 +54,7 @@ pub(crate) fn backend_words(backend: &BackendInfo) -> String {
 
 /// Describes the user, host and time of the run.
 pub(crate) fn place_words(header: &Header) -> String {
-    let (kind, uid) = (header.user.kind.word(), header.user.uid);
+    let (kind, uid) = (header.user.kind.keyword(), header.user.uid);
     clean(&format!("{kind} (uid {uid}) on {}, {}", host_label(header), header.started))
 }
 
@@ -67,7 +67,7 @@ pub(crate) fn missing_words(backend: &BackendInfo) -> String {
 /// The shortest label of each column that tells it from the others.
 pub(crate) fn column_labels(columns: &[(&BackendInfo, &Header)]) -> Vec<String> {
     let mut labels: Vec<String> = columns.iter().map(|(b, _)| b.name.clone()).collect();
-    tell_apart(&mut labels, columns, |(_, header)| header.user.kind.word().to_owned());
+    tell_apart(&mut labels, columns, |(_, header)| header.user.kind.keyword().to_owned());
     tell_apart(&mut labels, columns, |(backend, _)| backend.version.clone());
     tell_apart(&mut labels, columns, |(_, header)| host_label(header));
     let facts: BTreeSet<&String> = columns.iter().flat_map(|(_, h)| h.host.keys()).collect();

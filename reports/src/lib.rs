@@ -19,8 +19,8 @@ pub mod markdown;
 pub mod matrix;
 pub mod merge;
 pub mod profile;
-pub mod reading;
 pub mod record;
+pub mod row_reading;
 pub mod sarif;
 mod sentences;
 pub mod summary;
@@ -34,10 +34,11 @@ pub use exit::{ExitCode, ExitOptions, exit_code};
 pub use matrix::Matrix;
 pub use merge::{MergeError, joined, merge, merge_partial};
 pub use record::{
-    ArmName, ArmRow, Asked, BackendInfo, BlindLook, BlindShown, CaseRow, CorpusInfo, EarlierTry,
-    ExitRow, Footer, Header, Known, Level, OracleRow, Promise, RecordError, RecordWriter, Run,
-    Selection, SetInfo, Shard, StreamText, TwinState, User, UserKind, WriteError,
+    ArmName, ArmRow, BackendInfo, BlindLook, BlindShown, CaseQuestion, CaseRow, CorpusInfo,
+    EarlierTry, ExitRow, Footer, Header, KnownFailure, Level, OracleRow, RecordError, RecordWriter,
+    RequirementText, Run, RunUser, Selection, SetInfo, Shard, StreamText, TwinState, UserKind,
+    WriteError,
 };
-pub use summary::{Tally, summary_line};
+pub use summary::{OutcomeTally, summary_line};
 pub use text::{excerpt, printable};
 pub use verdict::{Outcome, Verdict};

@@ -6,18 +6,18 @@ use crate::record::{BackendInfo, CaseRow, Header};
 #[derive(Debug, Clone, PartialEq)]
 pub struct Matrix<'a> {
     /// One a backend, host and user; in the order of the records.
-    pub columns: Vec<Column<'a>>,
+    pub columns: Vec<MatrixColumn<'a>>,
     /// Named backends that are not installed.
     pub missing: Vec<&'a BackendInfo>,
     /// Interrupted runs, a sentence each: some of their rows are missing.
     pub interrupted: Vec<String>,
     /// One an area, sorted by name.
-    pub sections: Vec<Section<'a>>,
+    pub sections: Vec<AreaSection<'a>>,
 }
 
 /// One backend on one host under one user.
 #[derive(Debug, Clone, PartialEq)]
-pub struct Column<'a> {
+pub struct MatrixColumn<'a> {
     /// The shortest name that tells it from the other columns.
     pub label: String,
     /// The backend.
@@ -28,7 +28,7 @@ pub struct Column<'a> {
 
 /// The cases of one area.
 #[derive(Debug, Clone, PartialEq)]
-pub struct Section<'a> {
+pub struct AreaSection<'a> {
     /// The area.
     pub area: &'a str,
     /// The section's cases, sorted by id.

@@ -8,7 +8,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use thiserror::Error;
 
 use crate::label::{backend_label, column_labels, host_label};
-use crate::matrix::{Column, Matrix, MatrixRow, Section};
+use crate::matrix::{AreaSection, Matrix, MatrixColumn, MatrixRow};
 use crate::record::{BackendInfo, CaseRow, Header, Run, Selection, Shard};
 
 /// The reason why runs cannot be set side by side.
@@ -96,7 +96,7 @@ pub fn merge(runs: &[Run]) -> Result<Matrix<'_>, MergeError> {
             rows: run.footer.rows,
         }),
         None => {
-            groups(runs)?.iter().try_for_each(Group::check_complete)?;
+            groups(runs)?.iter().try_for_each(ColumnGroup::check_complete)?;
             merge_partial(runs)
         }
     }
@@ -109,8 +109,8 @@ pub fn merge(runs: &[Run]) -> Result<Matrix<'_>, MergeError> {
 /// Those of [`merge`], except for interrupted runs.
 pub fn merge_partial(runs: &[Run]) -> Result<Matrix<'_>, MergeError> {
     let groups = groups(runs)?;
-    let whole = |group: &&Group<'_>| !group.is_shard();
-    groups.iter().filter(whole).try_for_each(Group::check_complete)?;
+    let whole = |group: &&ColumnGroup<'_>| !group.is_shard();
+    groups.iter().filter(whole).try_for_each(ColumnGroup::check_complete)?;
     let labels = column_labels(&groups.iter().map(|g| (g.backend, g.header)).collect::<Vec<_>>());
     let sections = sections(&groups);
     let columns = groups.iter().zip(labels).map(|(group, label)| group.column(label)).collect();
@@ -126,17 +126,17 @@ pub fn merge_partial(runs: &[Run]) -> Result<Matrix<'_>, MergeError> {
 }
 
 /// Returns the columns that `runs` make together.
-fn groups(runs: &[Run]) -> Result<Vec<Group<'_>>, MergeError> {
+fn groups(runs: &[Run]) -> Result<Vec<ColumnGroup<'_>>, MergeError> {
     let first = runs.first().ok_or(MergeError::Nothing)?;
     for run in runs {
         check_corpus(&first.header, &run.header)?;
     }
-    let mut groups: Vec<Group<'_>> = Vec::new();
+    let mut groups: Vec<ColumnGroup<'_>> = Vec::new();
     for run in runs {
         for backend in run.header.backends.iter().filter(|b| b.missing.is_none()) {
             match groups.iter_mut().find(|group| group.takes(run, backend)) {
                 Some(group) => group.add(run)?,
-                None => groups.push(Group::new(run, backend)),
+                None => groups.push(ColumnGroup::new(run, backend)),
             }
         }
     }
@@ -178,7 +178,7 @@ pub fn joined(runs: &[Run]) -> Result<(Header, Vec<CaseRow>), MergeError> {
 }
 
 /// The records that make up one column.
-struct Group<'a> {
+struct ColumnGroup<'a> {
     /// True if the run of a shard was interrupted.
     interrupted: bool,
     backend: &'a BackendInfo,
@@ -187,7 +187,7 @@ struct Group<'a> {
     rows: BTreeMap<&'a str, &'a CaseRow>,
 }
 
-impl<'a> Group<'a> {
+impl<'a> ColumnGroup<'a> {
     fn new(run: &'a Run, backend: &'a BackendInfo) -> Self {
         let shards = BTreeSet::from([run.header.selection.shard]);
         let interrupted = run.footer.interrupted.is_some();
@@ -242,12 +242,12 @@ impl<'a> Group<'a> {
         })
     }
 
-    fn column(&self, label: String) -> Column<'a> {
-        Column { label, backend: self.backend, header: self.header }
+    fn column(&self, label: String) -> MatrixColumn<'a> {
+        MatrixColumn { label, backend: self.backend, header: self.header }
     }
 
     fn describe(&self) -> String {
-        let user = self.header.user.kind.word();
+        let user = self.header.user.kind.keyword();
         format!("{} ({}, {user})", backend_label(self.backend), host_label(self.header))
     }
 }
@@ -281,7 +281,7 @@ fn missing(runs: &[Run]) -> Vec<&BackendInfo> {
     missing
 }
 
-fn sections<'a>(groups: &[Group<'a>]) -> Vec<Section<'a>> {
+fn sections<'a>(groups: &[ColumnGroup<'a>]) -> Vec<AreaSection<'a>> {
     let mut areas: BTreeMap<&str, BTreeSet<&str>> = BTreeMap::new();
     for (id, row) in groups.iter().flat_map(|group| &group.rows) {
         areas.entry(&row.area).or_default().insert(id);
@@ -290,6 +290,6 @@ fn sections<'a>(groups: &[Group<'a>]) -> Vec<Section<'a>> {
     let row = |id| MatrixRow { id, cells: cells(id) };
     areas
         .into_iter()
-        .map(|(area, ids)| Section { area, rows: ids.into_iter().map(row).collect() })
+        .map(|(area, ids)| AreaSection { area, rows: ids.into_iter().map(row).collect() })
         .collect()
 }

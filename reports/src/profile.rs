@@ -25,7 +25,7 @@ pub enum Conformance {
 impl Conformance {
     /// Returns the words for the standing in reports.
     #[must_use]
-    pub fn words(self) -> &'static str {
+    pub fn standing_label(self) -> &'static str {
         match self {
             Self::Conformant => "conformant",
             Self::WithExceptions => "conformant with listed exceptions",
@@ -113,7 +113,7 @@ fn standing<'a>(
 /// Renders the standing, the counts, and the first cases that are missing or failing.
 impl fmt::Display for ProfileStanding<'_> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "{}: {} of {} pass", self.standing.words(), self.passed, self.required)?;
+        write!(f, "{}: {} of {} pass", self.standing.standing_label(), self.passed, self.required)?;
         for (count, what) in [(self.not_applicable, "not applicable"), (self.unasked, "not asked")]
         {
             if count > 0 {

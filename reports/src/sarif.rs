@@ -7,10 +7,10 @@ use serde_json::{Value, json};
 use sha2::{Digest, Sha256};
 use thiserror::Error;
 
-use crate::findings::Kind;
-use crate::matrix::{Column, Matrix};
-use crate::reading::{Reading, case_link, case_path, headline, uri};
+use crate::findings::FindingKind;
+use crate::matrix::{Matrix, MatrixColumn};
 use crate::record::{CaseRow, Header, Level};
+use crate::row_reading::{RowReading, case_link, case_path, headline, uri};
 use crate::text::{clean, earlier_tries, excerpt};
 use crate::verdict::Outcome;
 
@@ -47,7 +47,7 @@ pub fn render(matrix: &Matrix<'_>) -> Result<String, SarifError> {
     if matrix.columns.len() > RUNS {
         return Err(SarifError::TooManyRuns(matrix.columns.len()));
     }
-    let mut room = Room { results: RESULTS, bytes: RESULT_BYTES };
+    let mut room = FileRoom { results: RESULTS, bytes: RESULT_BYTES };
     let mut categories = BTreeSet::new();
     let runs: Vec<Value> = matrix
         .columns
@@ -59,12 +59,12 @@ pub fn render(matrix: &Matrix<'_>) -> Result<String, SarifError> {
 }
 
 /// The room that is left in a file.
-struct Room {
+struct FileRoom {
     results: usize,
     bytes: usize,
 }
 
-impl Room {
+impl FileRoom {
     /// Returns whether `result` still fits; if so, counts it.
     fn takes(&mut self, result: &Value) -> bool {
         let bytes = result.to_string().len();
@@ -78,7 +78,7 @@ impl Room {
 }
 
 /// The name under which code scanning keeps a column apart: unique in the file.
-fn category(column: &Column<'_>, taken: &mut BTreeSet<String>) -> String {
+fn category(column: &MatrixColumn<'_>, taken: &mut BTreeSet<String>) -> String {
     let word = |c: char| if c.is_ascii_alphanumeric() || "-_.".contains(c) { c } else { '-' };
     let label: String = column.label.chars().map(word).collect();
     let names = (1..).map(|number| match number {
@@ -90,17 +90,17 @@ fn category(column: &Column<'_>, taken: &mut BTreeSet<String>) -> String {
     name
 }
 
-fn run(matrix: &Matrix<'_>, index: usize, category: &str, room: &mut Room) -> Value {
+fn run(matrix: &Matrix<'_>, index: usize, category: &str, room: &mut FileRoom) -> Value {
     let column = &matrix.columns[index];
-    let mut rows: Vec<(&CaseRow, Reading)> = matrix
+    let mut rows: Vec<(&CaseRow, RowReading)> = matrix
         .rows_of(index)
-        .filter(|row| Kind::of(row).is_some())
-        .map(|row| (row, Reading::of(row, column.header)))
+        .filter(|row| FindingKind::from_row(row).is_some())
+        .map(|row| (row, RowReading::from_row(row, column.header)))
         .collect();
-    rows.sort_by_key(|(row, reading)| (*reading != Reading::Failed, row.level));
-    let (mut results, mut rules, mut left_out) = (Vec::new(), Rules::default(), 0_u64);
+    rows.sort_by_key(|(row, reading)| (*reading != RowReading::Failed, row.level));
+    let (mut results, mut rules, mut left_out) = (Vec::new(), RunRules::default(), 0_u64);
     for (row, reading) in &rows {
-        let rule = rules.of(row, column.header);
+        let rule = rules.rule_id(row, column.header);
         let result = result(row, column, reading, &rule);
         if room.takes(&result) { results.push(result) } else { left_out += 1 }
     }
@@ -119,7 +119,7 @@ fn run(matrix: &Matrix<'_>, index: usize, category: &str, room: &mut Room) -> Va
             "backend": clean(&column.backend.name),
             "backendVersion": clean(&column.backend.version),
             "backendSha256": clean(&column.backend.sha256),
-            "user": column.header.user.kind.word(),
+            "user": column.header.user.kind.keyword(),
             "resultsLeftOut": left_out,
         },
     })
@@ -127,14 +127,14 @@ fn run(matrix: &Matrix<'_>, index: usize, category: &str, room: &mut Room) -> Va
 
 /// The rules that results of one run are of.
 #[derive(Default)]
-struct Rules {
+struct RunRules {
     known: BTreeMap<String, Value>,
     bytes: usize,
 }
 
-impl Rules {
+impl RunRules {
     /// The id of the rule that `row` breaks: the first requirement that it cites, else its area.
-    fn of(&mut self, row: &CaseRow, header: &Header) -> String {
+    fn rule_id(&mut self, row: &CaseRow, header: &Header) -> String {
         let cited = row.requirements.first();
         let id = cited.map_or_else(|| format!("area-{}", clean(&row.area)), |id| clean(id));
         if self.known.contains_key(&id) {
@@ -158,11 +158,11 @@ impl Rules {
     }
 }
 
-fn result(row: &CaseRow, column: &Column<'_>, reading: &Reading, rule: &str) -> Value {
+fn result(row: &CaseRow, column: &MatrixColumn<'_>, reading: &RowReading, rule: &str) -> Value {
     let header = column.header;
     let level = match (reading, row.level) {
-        (Reading::Failed, Level::Must) => "error",
-        (Reading::Failed | Reading::Unlearnt, _) | (_, Level::Must) => "warning",
+        (RowReading::Failed, Level::Must) => "error",
+        (RowReading::Failed | RowReading::Unlearnt, _) | (_, Level::Must) => "warning",
         _ => "note",
     };
     let again = row.reproduce.as_ref().map(|line| format!(" Again: {line}")).unwrap_or_default();
@@ -180,7 +180,7 @@ fn result(row: &CaseRow, column: &Column<'_>, reading: &Reading, rule: &str) -> 
             "region": { "startLine": 1 },
         }}],
         "partialFingerprints": { "boxproofCase/v1": format!("{fingerprint:x}") },
-        "properties": { "case": clean(&row.id), "verdict": row.verdict.word() },
+        "properties": { "case": clean(&row.id), "verdict": row.verdict.keyword() },
     });
     if flaky {
         result["properties"]["tags"] = json!(["flaky"]);
@@ -188,7 +188,7 @@ fn result(row: &CaseRow, column: &Column<'_>, reading: &Reading, rule: &str) -> 
     if let Some(link) = case_link(header, row) {
         result["hostedViewerUri"] = json!(link);
     }
-    if let Reading::Excused(why) = reading {
+    if let RowReading::Excused(why) = reading {
         result["suppressions"] = json!([{ "kind": "external", "justification": some(why) }]);
     }
     result

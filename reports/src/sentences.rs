@@ -2,9 +2,9 @@
 
 use std::collections::BTreeMap;
 
-use crate::claims::{Claim, ClaimRow, Standing};
+use crate::claims::{CapabilityClaim, ClaimRow, ClaimStanding};
 use crate::findings::gaps;
-use crate::matrix::{Column, Matrix};
+use crate::matrix::{Matrix, MatrixColumn};
 use crate::profile::{self, ProfileStanding};
 use crate::record::{BlindShown, CaseRow, Level};
 use crate::verdict::Outcome;
@@ -15,16 +15,16 @@ const NAMED: usize = 3;
 /// Claims that a case contradicts, a line a column and capability.
 pub(crate) fn over_claim_lines(matrix: &Matrix<'_>, table: &[ClaimRow<'_>]) -> Vec<String> {
     let columns = matrix.columns.iter().enumerate();
-    let of_column = |(index, column): (usize, &Column<'_>)| {
+    let of_column = |(index, column): (usize, &MatrixColumn<'_>)| {
         let cells = table.iter().filter_map(|row| row.cells[index].as_ref());
-        let over = cells.filter(|(_, standing)| *standing == Standing::Over);
+        let over = cells.filter(|(_, standing)| *standing == ClaimStanding::Over);
         over.map(|(claim, _)| over_claim(&column.label, claim)).collect::<Vec<_>>()
     };
     columns.flat_map(of_column).collect()
 }
 
-fn over_claim(label: &str, claim: &Claim<'_>) -> String {
-    let Claim { capability, level, share, failed, .. } = claim;
+fn over_claim(label: &str, claim: &CapabilityClaim<'_>) -> String {
+    let CapabilityClaim { capability, level, share, failed, .. } = claim;
     let more = match failed.len().saturating_sub(NAMED) {
         0 => String::new(),
         more => format!(" and {more} more"),
@@ -39,20 +39,22 @@ fn over_claim(label: &str, claim: &Claim<'_>) -> String {
 
 /// Counts the claims of a column by standing; returns an empty text if the column claims nothing.
 pub(crate) fn claim_counts(table: &[ClaimRow<'_>], column: usize) -> String {
-    let count = |standing: Standing| {
+    let count = |standing: ClaimStanding| {
         table
             .iter()
             .filter(|row| matches!(&row.cells[column], Some((_, s)) if *s == standing))
             .count()
     };
-    let told = Standing::ALL.into_iter().filter(|standing| !standing.words().is_empty());
-    let parts = told.map(|standing| (count(standing), standing.words())).filter(|(n, _)| *n > 0);
+    let told =
+        ClaimStanding::ALL.into_iter().filter(|standing| !standing.standing_label().is_empty());
+    let parts =
+        told.map(|standing| (count(standing), standing.standing_label())).filter(|(n, _)| *n > 0);
     parts.map(|(count, words)| format!("{count} {words}")).collect::<Vec<_>>().join(", ")
 }
 
 /// Renders the results of the second look, and the cases where it was impossible: lines a column.
 pub(crate) fn blind_lines(matrix: &Matrix<'_>, verbose: bool) -> Vec<String> {
-    let of_column = |(index, column): (usize, &Column<'_>)| {
+    let of_column = |(index, column): (usize, &MatrixColumn<'_>)| {
         let looks = || matrix.rows_of(index).filter_map(|row| Some((row, row.blind.as_ref()?)));
         let count = |shown| looks().filter(|(_, look)| look.shown == shown).count();
         let (same, differ) = (count(BlindShown::Same), count(BlindShown::Differs));
@@ -105,7 +107,7 @@ pub(crate) fn outcome_line(matrix: &Matrix<'_>) -> Option<String> {
     let count = |is: &dyn Fn(&CaseRow) -> bool| matrix.rows().filter(|row| is(row)).count();
     let unexpected = Level::ALL.map(|level| {
         let is = |row: &CaseRow| row.outcome == Outcome::Unexpected && row.level == level;
-        (count(&is), format!("unexpected at level {}", level.word()))
+        (count(&is), format!("unexpected at level {}", level.keyword()))
     });
     let known = [
         (count(&|row| row.outcome == Outcome::Xfail), "failing as known".to_owned()),

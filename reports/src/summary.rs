@@ -1,4 +1,4 @@
-//! Totals of rows ([`Tally`]) and the line every run ends with.
+//! Totals of rows ([`OutcomeTally`]) and the line every run ends with.
 
 use std::fmt;
 
@@ -7,7 +7,7 @@ use crate::verdict::Verdict;
 
 /// The number of rows of each kind.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
-pub struct Tally {
+pub struct OutcomeTally {
     counts: [u64; Verdict::ALL.len()],
     /// Passes whose case has no twin.
     pub passes_without_twin: u64,
@@ -17,7 +17,7 @@ pub struct Tally {
     pub flaky: u64,
 }
 
-impl Tally {
+impl OutcomeTally {
     /// Rows with this verdict.
     #[must_use]
     pub fn count(&self, verdict: Verdict) -> u64 {
@@ -45,7 +45,7 @@ impl Tally {
     }
 }
 
-impl<'a> FromIterator<&'a CaseRow> for Tally {
+impl<'a> FromIterator<&'a CaseRow> for OutcomeTally {
     fn from_iter<I: IntoIterator<Item = &'a CaseRow>>(rows: I) -> Self {
         let mut tally = Self::default();
         rows.into_iter().for_each(|row| tally.add(row));
@@ -54,7 +54,7 @@ impl<'a> FromIterator<&'a CaseRow> for Tally {
 }
 
 /// The last line of a run: `N cases: P pass, …` with every other count that is not zero.
-impl fmt::Display for Tally {
+impl fmt::Display for OutcomeTally {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "{} cases: {} pass", self.total(), self.count(Verdict::Pass))?;
         for verdict in Verdict::ALL.into_iter().skip(1).filter(|v| self.count(*v) > 0) {
@@ -75,5 +75,5 @@ impl fmt::Display for Tally {
 /// The last line of a run, without a newline.
 #[must_use]
 pub fn summary_line<'a>(rows: impl IntoIterator<Item = &'a CaseRow>) -> String {
-    rows.into_iter().collect::<Tally>().to_string()
+    rows.into_iter().collect::<OutcomeTally>().to_string()
 }

@@ -3,8 +3,8 @@
 use serde_json::json;
 
 use crate::matrix::Matrix;
-use crate::reading::{Reading, headline};
 use crate::record::CaseRow;
+use crate::row_reading::{RowReading, headline};
 use crate::text::{clean, earlier_words, excerpt};
 
 /// The most characters of a text in a diagnostic.
@@ -19,11 +19,11 @@ pub fn render(matrix: &Matrix<'_>) -> String {
         for row in matrix.rows_of(index) {
             number += 1;
             let name = description(&format!("{}: {}", column.label, row.id));
-            let (result, directive) = match Reading::of(row, column.header) {
-                Reading::Passed => ("ok", String::new()),
-                Reading::Failed | Reading::Unlearnt => ("not ok", String::new()),
-                Reading::Excused(why) => ("not ok", format!(" # TODO {}", description(&why))),
-                Reading::NotRun(why) => ("ok", format!(" # SKIP {}", description(&why))),
+            let (result, directive) = match RowReading::from_row(row, column.header) {
+                RowReading::Passed => ("ok", String::new()),
+                RowReading::Failed | RowReading::Unlearnt => ("not ok", String::new()),
+                RowReading::Excused(why) => ("not ok", format!(" # TODO {}", description(&why))),
+                RowReading::NotRun(why) => ("ok", format!(" # SKIP {}", description(&why))),
             };
             out += &format!("{result} {number} - {name}{directive}\n");
             if result == "not ok" || row.is_flaky() {
@@ -44,7 +44,7 @@ fn diagnostic(row: &CaseRow) -> String {
     let earlier = row.earlier.iter().map(earlier_words).collect::<Vec<_>>().join("; ");
     let facts = [
         ("verdict", headline.as_str()),
-        ("level", row.level.word()),
+        ("level", row.level.keyword()),
         ("message", &row.message),
         ("earlier", &earlier),
         ("again", row.reproduce.as_deref().unwrap_or_default()),

@@ -51,7 +51,7 @@ impl Verdict {
 
     /// The word for this verdict in records and reports.
     #[must_use]
-    pub fn word(self) -> &'static str {
+    pub fn keyword(self) -> &'static str {
         match self {
             Self::Pass => "pass",
             Self::UnderBlock => "under-block",
@@ -87,7 +87,7 @@ impl Verdict {
 
 impl fmt::Display for Verdict {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.pad(self.word())
+        f.pad(self.keyword())
     }
 }
 
@@ -116,7 +116,7 @@ impl Outcome {
 
     /// The word for this outcome in records and reports.
     #[must_use]
-    pub fn word(self) -> &'static str {
+    pub fn keyword(self) -> &'static str {
         match self {
             Self::Expected => "expected",
             Self::Unexpected => "unexpected",
@@ -129,7 +129,7 @@ impl Outcome {
 
 impl fmt::Display for Outcome {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.pad(self.word())
+        f.pad(self.keyword())
     }
 }
 
@@ -140,21 +140,21 @@ mod tests {
     #[test]
     fn words_are_the_serialized_form_and_all_is_complete() {
         for verdict in Verdict::ALL {
-            assert_eq!(serde_json::to_value(verdict).unwrap(), verdict.word());
+            assert_eq!(serde_json::to_value(verdict).unwrap(), verdict.keyword());
         }
         let words = "pass under-block over-block contract leak inconclusive unsupported \
                      not-applicable skipped error";
-        assert_eq!(Verdict::ALL.map(Verdict::word).join(" "), words);
+        assert_eq!(Verdict::ALL.map(Verdict::keyword).join(" "), words);
         assert!(Verdict::ALL.is_sorted());
         for outcome in Outcome::ALL {
-            assert_eq!(serde_json::to_value(outcome).unwrap(), outcome.word());
+            assert_eq!(serde_json::to_value(outcome).unwrap(), outcome.keyword());
         }
     }
 
     #[test]
     fn failures_and_judged_are_the_documented_sets() {
         let words = |keep: fn(Verdict) -> bool| -> Vec<&str> {
-            Verdict::ALL.into_iter().filter(|v| keep(*v)).map(Verdict::word).collect()
+            Verdict::ALL.into_iter().filter(|v| keep(*v)).map(Verdict::keyword).collect()
         };
         assert_eq!(words(Verdict::is_failure), ["under-block", "over-block", "contract", "leak"]);
         assert_eq!(

@@ -8,7 +8,7 @@ use serde::de::{self, MapAccess};
 use serde::ser::SerializeMap;
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
 
-use super::{Channel, Question};
+use super::{Channel, PolicyQuery};
 use crate::protocol::CompileTarget;
 
 /// The act of a step: a probe, a shell line, an argument vector, a question, or steps on a receipts
@@ -27,7 +27,7 @@ pub enum Act {
     /// A program and its arguments; only oracles judge it.
     Argv(Vec<String>),
     /// A question about policy documents; nothing is run.
-    Decide(Question),
+    Decide(PolicyQuery),
     /// Steps on a receipts channel.
     Receipts(Box<Channel>),
 }
@@ -39,14 +39,14 @@ impl Act {
             Self::Probe { args, .. } => args.values().flatten().map(String::as_str).collect(),
             Self::Sh(line) => vec![line],
             Self::Argv(argv) => argv.iter().map(String::as_str).collect(),
-            Self::Decide(Question::Explain(ended)) => ended.strings(),
-            Self::Decide(Question::Compile(_, attempt)) => vec![&attempt.object],
+            Self::Decide(PolicyQuery::Explain(ended)) => ended.strings(),
+            Self::Decide(PolicyQuery::Compile(_, attempt)) => vec![&attempt.object],
             Self::Decide(_) | Self::Receipts(_) => Vec::new(),
         }
     }
 
     /// The question, if it is one.
-    pub fn question(&self) -> Option<&Question> {
+    pub fn question(&self) -> Option<&PolicyQuery> {
         match self {
             Self::Decide(question) => Some(question),
             _ => None,
@@ -70,20 +70,20 @@ impl Act {
 /// A scalar or a list of scalars, all kept as text.
 #[derive(Deserialize)]
 #[serde(untagged, expecting = "an argument is a text, a number, true or false, or a list of them")]
-enum Arg {
-    One(Scalar),
-    Many(Vec<Scalar>),
+enum ActArgument {
+    One(ArgumentScalar),
+    Many(Vec<ArgumentScalar>),
 }
 
 #[derive(Deserialize)]
 #[serde(untagged, expecting = "an argument is a text, a number, true or false, or a list of them")]
-enum Scalar {
+enum ArgumentScalar {
     Bool(bool),
     Int(i64),
     Text(String),
 }
 
-impl fmt::Display for Scalar {
+impl fmt::Display for ArgumentScalar {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::Bool(value) => value.fmt(f),
@@ -93,11 +93,11 @@ impl fmt::Display for Scalar {
     }
 }
 
-impl From<Arg> for Vec<String> {
-    fn from(arg: Arg) -> Self {
+impl From<ActArgument> for Vec<String> {
+    fn from(arg: ActArgument) -> Self {
         match arg {
-            Arg::One(one) => vec![one.to_string()],
-            Arg::Many(many) => many.iter().map(ToString::to_string).collect(),
+            ActArgument::One(one) => vec![one.to_string()],
+            ActArgument::Many(many) => many.iter().map(ToString::to_string).collect(),
         }
     }
 }
@@ -119,7 +119,7 @@ impl<'de> de::Visitor<'de> for ActVisitor {
                 channel = Some(map.next_value::<Box<Channel>>()?);
                 continue;
             }
-            let value: Arg = map.next_value().map_err(|_| {
+            let value: ActArgument = map.next_value().map_err(|_| {
                 de::Error::custom(format!("`{key}` is a text, a number, a truth value or a list"))
             })?;
             args.insert(key, value.into());
@@ -134,10 +134,10 @@ impl<'de> de::Visitor<'de> for ActVisitor {
 
 fn act_of(mut args: BTreeMap<String, Vec<String>>) -> Result<Act, String> {
     if let Some(what) = args.remove("decide") {
-        return Question::written(&one("decide", what)?, args).map(Act::Decide);
+        return PolicyQuery::written(&one("decide", what)?, args).map(Act::Decide);
     }
     if let Some(target) = args.remove("compile") {
-        return Question::compiled(&one("compile", target)?, args).map(Act::Decide);
+        return PolicyQuery::compiled(&one("compile", target)?, args).map(Act::Decide);
     }
     let (probe, sh, argv) = (args.remove("probe"), args.remove("sh"), args.remove("argv"));
     let act = match (probe, sh, argv) {
@@ -182,17 +182,17 @@ impl Serialize for Act {
             }
             Self::Sh(line) => map.serialize_entry("sh", line)?,
             Self::Argv(argv) => map.serialize_entry("argv", argv)?,
-            Self::Decide(Question::Compile(target, attempt)) => {
-                map.serialize_entry("compile", target.word())?;
-                map.serialize_entry(attempt.deed.word(), &attempt.object)?;
+            Self::Decide(PolicyQuery::Compile(target, attempt)) => {
+                map.serialize_entry("compile", target.keyword())?;
+                map.serialize_entry(attempt.deed.keyword(), &attempt.object)?;
             }
             Self::Receipts(channel) => map.serialize_entry("receipts", channel)?,
             Self::Decide(question) => {
-                map.serialize_entry("decide", question.word())?;
+                map.serialize_entry("decide", question.keyword())?;
                 for (name, value) in question.details() {
                     map.serialize_entry(name, &value)?;
                 }
-                if let Question::Explain(ended) = question {
+                if let PolicyQuery::Explain(ended) = question {
                     ended.members().iter().try_for_each(|(key, v)| map.serialize_entry(key, v))?;
                 }
             }
@@ -229,7 +229,7 @@ impl JsonSchema for Act {
                   "properties": { "decide": { "enum": ["read", "modify"] }, "path": scalar } },
                 { "required": ["compile"], "additionalProperties": false,
                   "minProperties": 2, "maxProperties": 2,
-                  "properties": { "compile": { "enum": CompileTarget::ALL.map(CompileTarget::word) },
+                  "properties": { "compile": { "enum": CompileTarget::ALL.map(CompileTarget::keyword) },
                       "read": scalar, "write": scalar, "create": scalar, "remove": scalar,
                       "move": scalar, "run": scalar, "connect": scalar, "lookup": scalar } },
                 { "required": ["decide"], "additionalProperties": false,

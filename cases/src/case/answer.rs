@@ -15,7 +15,7 @@ pub enum Answer {
     /// The path is denied.
     Denied(ByRule),
     /// There is no decision: documents, profile or path are wrong.
-    Invalid(Fault),
+    Invalid(QuestionFault),
     /// The documents are in order.
     Valid {},
     /// The profile in force has these rules.
@@ -25,7 +25,7 @@ pub enum Answer {
     /// The command gets this decision.
     Ask(AskExpect),
     /// The sandbox is why the run failed, by this rule; `none` if it is not.
-    Blocked(Why),
+    Blocked(BlockedExpect),
     /// The block has this status.
     Status(StatusExpect),
     /// The agent is started in this way.
@@ -40,7 +40,7 @@ pub enum Answer {
 
 impl Answer {
     /// The word a case uses for it.
-    pub fn word(&self) -> &'static str {
+    pub fn keyword(&self) -> &'static str {
         match self {
             Self::Allowed(_) => "allowed",
             Self::Denied(_) => "denied",
@@ -61,9 +61,10 @@ impl Answer {
     /// Returns whether the answer keeps something from being granted.
     pub fn is_negative(&self) -> bool {
         match self {
-            Self::Denied(_) | Self::Invalid(_) | Self::Blocked(Why::By(_)) | Self::Forbids(_) => {
-                true
-            }
+            Self::Denied(_)
+            | Self::Invalid(_)
+            | Self::Blocked(BlockedExpect::By(_))
+            | Self::Forbids(_) => true,
             Self::Ask(ask) => ask.decision != Permission::Allow,
             Self::Status(status) => status.is_negative(),
             Self::Grants(grants) => grants.granted.is_empty(),
@@ -75,7 +76,7 @@ impl Answer {
 /// The expected answer to whether the sandbox made a run fail.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(untagged, expecting = "what blocked it is none, or {rule, operation, path, lacks}")]
-pub enum Why {
+pub enum BlockedExpect {
     /// The sandbox is not the reason.
     Not(NoDenial),
     /// The sandbox is the reason, with this denial.
@@ -183,7 +184,7 @@ impl From<ByRule> for WrittenRule {
 /// A fault in documents, profile or path.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
-pub struct Fault {
+pub struct QuestionFault {
     /// The whole message.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub message: Option<String>,
@@ -201,7 +202,7 @@ pub struct Fault {
     pub column: Option<u32>,
 }
 
-impl Fault {
+impl QuestionFault {
     /// Returns whether the fault names any text of the message.
     pub fn is_told(&self) -> bool {
         self.message.is_some() || !self.contains.is_empty()
@@ -253,7 +254,7 @@ mod tests {
     )]
     fn survives_a_round_trip(#[case] yaml: &str, #[case] word: &str, #[case] negative: bool) {
         let answer: Answer = crate::load::fragment(yaml).unwrap();
-        assert_eq!((answer.word(), answer.is_negative()), (word, negative));
+        assert_eq!((answer.keyword(), answer.is_negative()), (word, negative));
         let json = serde_json::to_value(&answer).unwrap();
         assert_eq!(serde_json::from_value::<Answer>(json).unwrap(), answer);
     }

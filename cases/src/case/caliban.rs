@@ -6,7 +6,9 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 
-use crate::protocol::{AskBy, Document, EffectiveSettings, Permission, Platform, Reading, Session};
+use crate::protocol::{
+    AskBy, Document, EffectiveSettings, Permission, Session, SettingsPlatform, SourcePrecedence,
+};
 
 /// A settings file, and the session that it is read in.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
@@ -16,13 +18,13 @@ pub struct CalibanSpec {
     pub settings: String,
     /// The reading of the settings that counts.
     #[serde(default)]
-    pub reading: Reading,
+    pub reading: SourcePrecedence,
     /// The values of `${NAME}`, except `${WORKSPACE}`; for questions.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub variables: BTreeMap<String, String>,
     /// The system that is asked about; for questions.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub platform: Option<Platform>,
+    pub platform: Option<SettingsPlatform>,
 }
 
 impl CalibanSpec {
@@ -40,7 +42,7 @@ impl CalibanSpec {
     pub fn session(&self) -> Session {
         Session {
             variables: Some(self.variables.clone()),
-            platform: Some(self.platform.unwrap_or(Platform::Linux)),
+            platform: Some(self.platform.unwrap_or(SettingsPlatform::Linux)),
             id: Some(Self::SESSION.to_owned()),
         }
     }

@@ -15,13 +15,13 @@ use super::channel_check::VerifyStep;
 pub struct Channel {
     /// The place of the channel's own members in receipts.
     #[serde(default)]
-    pub profile: Profile,
+    pub profile: ReceiptProfile,
     /// The token that execd asks for; only the proxy gets it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub token: Option<String>,
     /// The answers of execd in place of its own: each is used once, by the first request it fits.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
-    pub execd: Vec<Scripted>,
+    pub execd: Vec<ScriptedAnswer>,
     /// The steps, in order.
     pub steps: Vec<ChannelStep>,
 }
@@ -29,7 +29,7 @@ pub struct Channel {
 /// The place of the channel's own members in receipts.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
-pub enum Profile {
+pub enum ReceiptProfile {
     /// The place where every published verifier keeps them.
     #[default]
     Wire,
@@ -37,9 +37,9 @@ pub enum Profile {
     Adr,
 }
 
-impl Profile {
+impl ReceiptProfile {
     /// Returns the profile's word.
-    pub fn word(self) -> &'static str {
+    pub fn keyword(self) -> &'static str {
         match self {
             Self::Wire => "wire",
             Self::Adr => "adr",
@@ -50,7 +50,7 @@ impl Profile {
 /// The answer of execd to one request.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
-pub struct Scripted {
+pub struct ScriptedAnswer {
     /// Method and path, such as `POST /command`.
     pub on: String,
     /// The status.
@@ -60,7 +60,7 @@ pub struct Scripted {
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub headers: BTreeMap<String, String>,
     /// The body, piece by piece as it is written.
-    pub body: Vec<Piece>,
+    pub body: Vec<BodyPiece>,
 }
 
 fn ok() -> u16 {
@@ -70,7 +70,7 @@ fn ok() -> u16 {
 /// A piece of execd's body.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
-pub enum Piece {
+pub enum BodyPiece {
     /// This text.
     Text(String),
     /// These bytes, in base64.
@@ -102,25 +102,25 @@ pub enum ChannelStep {
     /// The rest of the answer to this named request is awaited.
     Finish(String),
     /// Connections from the first sandbox's proxy to the relay take this course from now on.
-    Wire(Wire),
+    Wire(RelayLink),
     /// A part is ended.
     Stop(StopStep),
     /// A part is started again; it was ended before.
-    Start(Part),
+    Start(ChannelPart),
     /// A part is stopped: it stays, and does nothing.
-    Pause(Part),
+    Pause(ChannelPart),
     /// A part that stands still goes on.
-    Resume(Part),
+    Resume(ChannelPart),
     /// The channel's verifier is asked about a chain.
     Verify(VerifyStep),
     /// A part is started on a place that is not fit for it, and must not come up.
-    Refuse(Misplaced),
+    Refuse(ForbiddenPlace),
 }
 
 /// A part of the channel.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
-pub enum Part {
+pub enum ChannelPart {
     /// The signing daemon.
     Daemon,
     /// The host relay.
@@ -131,9 +131,9 @@ pub enum Part {
     Execd,
 }
 
-impl Part {
+impl ChannelPart {
     /// Returns the part's word.
-    pub fn word(self) -> &'static str {
+    pub fn keyword(self) -> &'static str {
         match self {
             Self::Daemon => "daemon",
             Self::Relay => "relay",
@@ -148,15 +148,15 @@ impl Part {
 #[serde(deny_unknown_fields)]
 pub struct StopStep {
     /// The part.
-    pub part: Part,
+    pub part: ChannelPart,
     /// The signal that ends the part.
-    pub by: Ending,
+    pub by: PartSignal,
 }
 
 /// The signal that ends a part.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
-pub enum Ending {
+pub enum PartSignal {
     /// SIGTERM.
     Term,
     /// SIGKILL.
@@ -166,7 +166,7 @@ pub enum Ending {
 /// The fate of connections from proxy to relay.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
-pub enum Wire {
+pub enum RelayLink {
     /// Connections reach the relay.
     Pass,
     /// Connections are closed as soon as they are made: no TLS handshake completes.
@@ -178,7 +178,7 @@ pub enum Wire {
 /// A place where the daemon must not start.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
-pub enum Misplaced {
+pub enum ForbiddenPlace {
     /// The daemon's socket is a TCP address.
     TcpAddress,
     /// A file that is no socket has the socket's place.
@@ -186,7 +186,7 @@ pub enum Misplaced {
     /// Another daemon listens there.
     Taken,
     /// The directory of the daemon's socket is open to every user.
-    OpenFolder,
+    OpenDirectory,
     /// The daemon's key is readable by every user.
     OpenKey,
     /// The daemon's key is a symbolic link.
@@ -298,13 +298,13 @@ pub struct SocketStep {
     pub sandbox: String,
     /// The messages that are sent and awaited, in order.
     #[serde(default, rename = "do", skip_serializing_if = "Vec::is_empty")]
-    pub dialogue: Vec<Said>,
+    pub dialogue: Vec<SessionExchange>,
 }
 
 /// One thing said or awaited in a session.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
-pub enum Said {
+pub enum SessionExchange {
     /// Bytes for the shell, in a binary frame.
     Stdin(String),
     /// A text frame.
@@ -432,7 +432,7 @@ impl Channel {
 
 impl ChannelStep {
     /// The word a case uses for it.
-    pub fn word(&self) -> &'static str {
+    pub fn keyword(&self) -> &'static str {
         match self {
             Self::Request(_) => "request",
             Self::Raw(_) => "raw",

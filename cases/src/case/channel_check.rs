@@ -19,7 +19,7 @@ pub struct VerifyStep {
     pub key: Option<KeyFile>,
     /// The changes of the good chain, applied one after the other.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
-    pub edits: Vec<Edit>,
+    pub edits: Vec<ChainEdit>,
     /// True if the verifier is strict.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub strict: bool,
@@ -29,7 +29,7 @@ pub struct VerifyStep {
     /// The expected hash of the last receipt that the verifier is given: the true one of the good
     /// chain, or another.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub expected_final_hash: Option<Told>,
+    pub expected_final_hash: Option<GivenHash>,
     /// The response that is supplied for each receipt.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub response: Option<Value>,
@@ -48,7 +48,7 @@ fn three() -> usize {
 /// A hash that a verifier is given.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
-pub enum Told {
+pub enum GivenHash {
     /// The true one.
     Right,
     /// Another one.
@@ -72,11 +72,11 @@ pub enum KeyFile {
 /// One change of a chain. Places count from 0.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
-pub enum Edit {
+pub enum ChainEdit {
     /// A member is another one, signed as it was.
-    Set(Place),
+    Set(ReceiptMember),
     /// A member is another one before anything is signed, and what follows is chained to that.
-    Make(Place),
+    Make(ReceiptMember),
     /// A receipt is left out.
     Drop(usize),
     /// Two neighbours change places.
@@ -88,7 +88,7 @@ pub enum Edit {
     /// A receipt is signed by another key.
     Forge(usize),
     /// A receipt says that another key signs what follows, and it does.
-    Rotate(Rotation),
+    Rotate(KeyRotation),
     /// A line is another text.
     Line(LineEdit),
     /// A signature is another one.
@@ -118,7 +118,7 @@ pub enum SignatureForm {
 /// A change of keys.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
-pub struct Rotation {
+pub struct KeyRotation {
     /// The receipt that says so.
     pub at: usize,
     /// True if the receipt gives a wrong fingerprint of the old key.
@@ -129,7 +129,7 @@ pub struct Rotation {
 /// A member of one receipt.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
-pub struct Place {
+pub struct ReceiptMember {
     /// The index of the receipt.
     pub at: usize,
     /// The member, as a JSON pointer.

@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use crate::protocol::{Document, ExecutorStart, Platform};
+use crate::protocol::{Document, ExecutorStart, SettingsPlatform};
 
 /// A declaration, and the machine that is asked about.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
@@ -14,7 +14,7 @@ pub struct ExecutorSpec {
     /// The whole file, letter for letter.
     pub declaration: String,
     /// The machine's system.
-    pub platform: Platform,
+    pub platform: SettingsPlatform,
     /// The confining programs that the machine has.
     #[serde(default)]
     pub programs: Vec<String>,

@@ -5,15 +5,15 @@ use std::fmt;
 use schemars::JsonSchema;
 use serde::{Deserialize, Deserializer, Serialize, Serializer, de};
 
-use super::{Answer, Bound, Oracle, ReceiptsExpect, ResultExpect};
+use super::{Answer, Oracle, ReceiptsExpect, ResultExpect, TimeBound};
 
 /// The expected result of the act when it is confined.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
-#[serde(try_from = "Written", into = "Written")]
-#[schemars(with = "Written")]
+#[serde(try_from = "WrittenExpectation", into = "WrittenExpectation")]
+#[schemars(with = "WrittenExpectation")]
 pub struct Expect {
     /// Allowed, denied, contained, withheld, refused or an answer.
-    pub decision: Decision,
+    pub decision: ExpectedDecision,
     /// The expected end of the run; by default as the decision implies.
     pub exit: Option<ExitExpect>,
     /// The texts that stdout must and must not hold.
@@ -28,7 +28,7 @@ pub struct Expect {
     /// The expected native result.
     pub result: Option<ResultExpect>,
     /// The expected time between moments of the run.
-    pub times: Vec<Bound>,
+    pub times: Vec<TimeBound>,
     /// Facts seen from outside.
     pub oracle: Vec<Oracle>,
     /// The properties that an allowed act must share with its control.
@@ -37,7 +37,7 @@ pub struct Expect {
 
 /// The eight expectations.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub enum Decision {
+pub enum ExpectedDecision {
     /// Same exit, stdout and end state as without a sandbox.
     Allowed,
     /// Allowed as by `Allowed`, or the backend declines the policy and says why.
@@ -57,9 +57,9 @@ pub enum Decision {
     Receipts(Box<ReceiptsExpect>),
 }
 
-impl Decision {
+impl ExpectedDecision {
     /// The word a case uses for it.
-    pub fn word(&self) -> &'static str {
+    pub fn keyword(&self) -> &'static str {
         match self {
             Self::Allowed => "allowed",
             Self::AllowedOrRefused(_) => "allowed_or_refused",
@@ -118,15 +118,15 @@ pub struct Denial {
 /// An expectation without settings.
 #[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
-struct Plain {}
+struct BareExpect {}
 
 /// The expectation as a case writes it.
 #[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
-struct Written {
+struct WrittenExpectation {
     /// The act works as without a sandbox.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    allowed: Option<Plain>,
+    allowed: Option<BareExpect>,
     /// The act works as without a sandbox, or the backend declines the policy and names why.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     allowed_or_refused: Option<Refusal>,
@@ -142,7 +142,7 @@ struct Written {
     withheld: Option<Denial>,
     /// The backend declines the policy.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    refused: Option<Plain>,
+    refused: Option<BareExpect>,
     /// The expected answer to a question; it stands alone.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     answer: Option<Answer>,
@@ -169,7 +169,7 @@ struct Written {
     result: Option<ResultExpect>,
     /// The expected time between moments of the run.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
-    times: Vec<Bound>,
+    times: Vec<TimeBound>,
     /// Facts seen from outside. A denial or containment has at least one.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     oracle: Vec<Oracle>,
@@ -178,19 +178,19 @@ struct Written {
     compare: Option<Vec<Compare>>,
 }
 
-impl TryFrom<Written> for Expect {
+impl TryFrom<WrittenExpectation> for Expect {
     type Error = String;
 
-    fn try_from(written: Written) -> Result<Self, String> {
+    fn try_from(written: WrittenExpectation) -> Result<Self, String> {
         let found = [
-            written.allowed.map(|_| Decision::Allowed),
-            written.allowed_or_refused.map(Decision::AllowedOrRefused),
-            written.denied.map(Decision::Denied),
-            written.contained.map(Decision::Contained),
-            written.withheld.map(Decision::Withheld),
-            written.refused.map(|_| Decision::Refused),
-            written.answer.map(Decision::Answer),
-            written.receipts.map(Decision::Receipts),
+            written.allowed.map(|_| ExpectedDecision::Allowed),
+            written.allowed_or_refused.map(ExpectedDecision::AllowedOrRefused),
+            written.denied.map(ExpectedDecision::Denied),
+            written.contained.map(ExpectedDecision::Contained),
+            written.withheld.map(ExpectedDecision::Withheld),
+            written.refused.map(|_| ExpectedDecision::Refused),
+            written.answer.map(ExpectedDecision::Answer),
+            written.receipts.map(ExpectedDecision::Receipts),
         ];
         let mut found = found.into_iter().flatten();
         let (Some(decision), None) = (found.next(), found.next()) else {
@@ -216,11 +216,13 @@ impl TryFrom<Written> for Expect {
     }
 }
 
-fn check(decision: &Decision, oracles: &[Oracle], compares: bool) -> Result<(), String> {
-    let word = decision.word();
+fn check(decision: &ExpectedDecision, oracles: &[Oracle], compares: bool) -> Result<(), String> {
+    let word = decision.keyword();
     match decision {
-        Decision::Allowed | Decision::Answer(_) | Decision::Receipts(_) => return Ok(()),
-        Decision::AllowedOrRefused(refusal) => {
+        ExpectedDecision::Allowed | ExpectedDecision::Answer(_) | ExpectedDecision::Receipts(_) => {
+            return Ok(());
+        }
+        ExpectedDecision::AllowedOrRefused(refusal) => {
             return match refusal
                 .says
                 .iter()
@@ -234,7 +236,7 @@ fn check(decision: &Decision, oracles: &[Oracle], compares: bool) -> Result<(), 
                 }
             };
         }
-        Decision::Denied(denial) if denial.errno.is_empty() && denial.signal.is_empty() => {
+        ExpectedDecision::Denied(denial) if denial.errno.is_empty() && denial.signal.is_empty() => {
             return Err("denied names no reason: list the errnos (or signals) that count".into());
         }
         _ if compares => return Err(format!("compare is for allowed; {word} has oracles")),
@@ -249,7 +251,7 @@ fn check(decision: &Decision, oracles: &[Oracle], compares: bool) -> Result<(), 
     Ok(())
 }
 
-impl From<Expect> for Written {
+impl From<Expect> for WrittenExpectation {
     fn from(expect: Expect) -> Self {
         let mut written = Self {
             exit: expect.exit,
@@ -263,20 +265,20 @@ impl From<Expect> for Written {
             ..Self::default()
         };
         match expect.decision {
-            Decision::Allowed => {
-                written.allowed = Some(Plain {});
+            ExpectedDecision::Allowed => {
+                written.allowed = Some(BareExpect {});
                 written.compare = Some(expect.compare);
             }
-            Decision::AllowedOrRefused(refusal) => {
+            ExpectedDecision::AllowedOrRefused(refusal) => {
                 written.allowed_or_refused = Some(refusal);
                 written.compare = Some(expect.compare);
             }
-            Decision::Denied(denial) => written.denied = Some(denial),
-            Decision::Contained(denial) => written.contained = Some(denial),
-            Decision::Withheld(denial) => written.withheld = Some(denial),
-            Decision::Refused => written.refused = Some(Plain {}),
-            Decision::Answer(answer) => written.answer = Some(answer),
-            Decision::Receipts(receipts) => written.receipts = Some(receipts),
+            ExpectedDecision::Denied(denial) => written.denied = Some(denial),
+            ExpectedDecision::Contained(denial) => written.contained = Some(denial),
+            ExpectedDecision::Withheld(denial) => written.withheld = Some(denial),
+            ExpectedDecision::Refused => written.refused = Some(BareExpect {}),
+            ExpectedDecision::Answer(answer) => written.answer = Some(answer),
+            ExpectedDecision::Receipts(receipts) => written.receipts = Some(receipts),
         }
         written
     }

@@ -7,8 +7,8 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Deserializer, Serialize, Serializer, de};
 
 use super::{
-    Act, During, Entry, Exclusive, Expect, HostNeed, Launcher, Level, Platform, PolicySpec, Row,
-    RunSpec,
+    Act, DuringEvent, Exclusive, Expect, FixtureEntry, HostNeed, HostPlatform, Launcher, Level,
+    PolicySpec, Row, RunSpec,
 };
 use crate::capability::Capability;
 use crate::requirement::RequirementId;
@@ -35,7 +35,7 @@ pub struct CaseFile {
     pub sources: Vec<String>,
     /// The platforms that the case applies to; by default all.
     #[serde(default = "everywhere")]
-    pub platforms: Vec<Platform>,
+    pub platforms: Vec<HostPlatform>,
     /// Facts the host must have, such as `userns` or `node >= 22.21`; without one the case is not
     /// applicable.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
@@ -64,7 +64,7 @@ pub struct CaseFile {
     pub waits_ms: Option<u64>,
     /// The files that are laid out, path → entry; relative paths lie below the workspace.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
-    pub fixture: BTreeMap<String, Entry>,
+    pub fixture: BTreeMap<String, FixtureEntry>,
     /// A shell line that finishes the fixture, unconfined, in the workspace. It must exit 0.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub prepare: Option<String>,
@@ -99,7 +99,7 @@ pub struct CaseFile {
     pub parallel: u32,
     /// The events at the backend meanwhile, each once.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
-    pub during: Vec<During>,
+    pub during: Vec<DuringEvent>,
     /// The expected result.
     pub expect: Expect,
     /// The proof that the act is possible without the sandbox.
@@ -134,8 +134,8 @@ where
     }
 }
 
-fn everywhere() -> Vec<Platform> {
-    vec![Platform::Linux, Platform::Macos]
+fn everywhere() -> Vec<HostPlatform> {
+    vec![HostPlatform::Linux, HostPlatform::Macos]
 }
 
 fn timeout_ms() -> u64 {
@@ -162,7 +162,7 @@ pub struct StepFile {
 
 /// One act of a sequence, its policy worked out.
 #[derive(Debug, Clone, PartialEq)]
-pub struct Step {
+pub struct CaseStep {
     /// The act.
     pub act: Act,
     /// The policy it is done under.
@@ -204,8 +204,8 @@ impl Serialize for Twin {
 
 impl<'de> Deserialize<'de> for Twin {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
-        struct Visitor;
-        impl<'de> de::Visitor<'de> for Visitor {
+        struct TwinVisitor;
+        impl<'de> de::Visitor<'de> for TwinVisitor {
             type Value = Twin;
 
             fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
@@ -220,7 +220,7 @@ impl<'de> Deserialize<'de> for Twin {
                 twin_of(keys).map_err(de::Error::custom)
             }
         }
-        deserializer.deserialize_map(Visitor)
+        deserializer.deserialize_map(TwinVisitor)
     }
 }
 

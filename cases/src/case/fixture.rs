@@ -7,7 +7,7 @@ use serde::{Deserialize, Deserializer, Serialize, Serializer, de};
 
 /// One thing to lay out at a path.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Entry {
+pub struct FixtureEntry {
     /// The kind of entry.
     pub kind: EntryKind,
     /// The permission bits; by default 0644 for files and 0755 for directories.
@@ -17,7 +17,7 @@ pub struct Entry {
 /// Set-user-id and set-group-id.
 const BECOMES: u32 = 0o6000;
 
-impl Entry {
+impl FixtureEntry {
     /// Returns whether executing the file changes the user or group: its set-user-ID or
     /// set-group-ID bit is set.
     pub fn becomes_another(&self) -> bool {
@@ -45,14 +45,14 @@ pub enum EntryKind {
 /// The long form of an entry.
 #[derive(Default, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
-struct Written {
+struct WrittenEntry {
     /// A file with this text.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     file: Option<String>,
     /// A directory.
     #[serde(default, skip_serializing_if = "Option::is_none", deserialize_with = "bare")]
-    #[schemars(with = "Option<super::Nothing>")]
-    dir: Option<super::Nothing>,
+    #[schemars(with = "Option<super::NoSettings>")]
+    dir: Option<super::NoSettings>,
     /// A symbolic link to this target.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     link: Option<String>,
@@ -61,21 +61,21 @@ struct Written {
     hardlink: Option<String>,
     /// A named pipe.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    fifo: Option<super::Nothing>,
+    fifo: Option<super::NoSettings>,
     /// An empty git repository.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    git: Option<super::Nothing>,
+    git: Option<super::NoSettings>,
     /// Permission bits in four octal digits, as text: "0755"; with `host: [root]` also "4755".
     #[serde(default, skip_serializing_if = "Option::is_none")]
     mode: Option<String>,
 }
 
 /// Reads the empty value of `dir`; other properties of a directory are keys beside it.
-fn bare<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Option<super::Nothing>, D::Error> {
+fn bare<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Option<super::NoSettings>, D::Error> {
     let members =
         std::collections::BTreeMap::<String, serde_json::Value>::deserialize(deserializer)?;
     match members.keys().next() {
-        None => Ok(Some(super::Nothing {})),
+        None => Ok(Some(super::NoSettings {})),
         Some(name) => Err(de::Error::custom(format!(
             "`{name}` within dir: what lies in it is an entry of its own, and a mode stands beside \
              it: {{dir: {{}}, mode: \"0700\"}}"
@@ -83,10 +83,10 @@ fn bare<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Option<super::Noth
     }
 }
 
-impl TryFrom<Written> for Entry {
+impl TryFrom<WrittenEntry> for FixtureEntry {
     type Error = String;
 
-    fn try_from(written: Written) -> Result<Self, String> {
+    fn try_from(written: WrittenEntry) -> Result<Self, String> {
         let found = [
             written.file.map(EntryKind::File),
             written.dir.map(|_| EntryKind::Dir),
@@ -120,63 +120,64 @@ pub(super) fn octal(text: &str) -> Option<u32> {
     u32::from_str_radix(text, 8).ok().filter(|_| digits)
 }
 
-impl From<Entry> for Written {
-    fn from(entry: Entry) -> Self {
+impl From<FixtureEntry> for WrittenEntry {
+    fn from(entry: FixtureEntry) -> Self {
         let mut written =
             Self { mode: entry.mode.map(|mode| format!("{mode:04o}")), ..Self::default() };
         match entry.kind {
             EntryKind::File(text) => written.file = Some(text),
-            EntryKind::Dir => written.dir = Some(super::Nothing {}),
+            EntryKind::Dir => written.dir = Some(super::NoSettings {}),
             EntryKind::Link(target) => written.link = Some(target),
             EntryKind::Hardlink(path) => written.hardlink = Some(path),
-            EntryKind::Fifo => written.fifo = Some(super::Nothing {}),
-            EntryKind::Git => written.git = Some(super::Nothing {}),
+            EntryKind::Fifo => written.fifo = Some(super::NoSettings {}),
+            EntryKind::Git => written.git = Some(super::NoSettings {}),
         }
         written
     }
 }
 
-impl Serialize for Entry {
+impl Serialize for FixtureEntry {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        Written::from(self.clone()).serialize(serializer)
+        WrittenEntry::from(self.clone()).serialize(serializer)
     }
 }
 
-impl<'de> Deserialize<'de> for Entry {
+impl<'de> Deserialize<'de> for FixtureEntry {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
-        struct Visitor;
-        impl<'de> de::Visitor<'de> for Visitor {
-            type Value = Entry;
+        struct EntryVisitor;
+        impl<'de> de::Visitor<'de> for EntryVisitor {
+            type Value = FixtureEntry;
 
             fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
                 f.write_str("a file's text, or one of file, dir, link, hardlink, fifo, git")
             }
 
-            fn visit_str<E: de::Error>(self, text: &str) -> Result<Entry, E> {
-                Ok(Entry { kind: EntryKind::File(text.to_owned()), mode: None })
+            fn visit_str<E: de::Error>(self, text: &str) -> Result<FixtureEntry, E> {
+                Ok(FixtureEntry { kind: EntryKind::File(text.to_owned()), mode: None })
             }
 
-            fn visit_map<A: de::MapAccess<'de>>(self, map: A) -> Result<Entry, A::Error> {
-                let written = Written::deserialize(de::value::MapAccessDeserializer::new(map))?;
-                Entry::try_from(written).map_err(de::Error::custom)
+            fn visit_map<A: de::MapAccess<'de>>(self, map: A) -> Result<FixtureEntry, A::Error> {
+                let written =
+                    WrittenEntry::deserialize(de::value::MapAccessDeserializer::new(map))?;
+                FixtureEntry::try_from(written).map_err(de::Error::custom)
             }
         }
-        deserializer.deserialize_any(Visitor)
+        deserializer.deserialize_any(EntryVisitor)
     }
 }
 
-impl JsonSchema for Entry {
+impl JsonSchema for FixtureEntry {
     fn schema_name() -> std::borrow::Cow<'static, str> {
         "Entry".into()
     }
 
     fn json_schema(generator: &mut schemars::SchemaGenerator) -> schemars::Schema {
-        let long = generator.subschema_for::<Written>();
+        let long = generator.subschema_for::<WrittenEntry>();
         schemars::json_schema!({ "anyOf": [{ "type": "string" }, long] })
     }
 }
 
-impl Entry {
+impl FixtureEntry {
     /// The strings a variable may stand in.
     pub fn strings(&self) -> Vec<&str> {
         match &self.kind {
@@ -200,9 +201,9 @@ mod tests {
     #[case("{link: ../x}", r#"{"link":"../x"}"#)]
     #[case("{git: {}}", r#"{"git":{}}"#)]
     fn reads_and_writes(#[case] yaml: &str, #[case] json: &str) {
-        let entry: Entry = crate::load::fragment(yaml).unwrap();
+        let entry: FixtureEntry = crate::load::fragment(yaml).unwrap();
         assert_eq!(serde_json::to_string(&entry).unwrap(), json);
-        assert_eq!(serde_json::from_str::<Entry>(json).unwrap(), entry);
+        assert_eq!(serde_json::from_str::<FixtureEntry>(json).unwrap(), entry);
     }
 
     #[rstest]
@@ -220,7 +221,7 @@ mod tests {
     #[case("{fil: a}", "unknown field `fil`")]
     #[case("7", "a file's text")]
     fn refuses(#[case] yaml: &str, #[case] message: &str) {
-        let error = crate::load::fragment::<Entry>(yaml).unwrap_err().to_string();
+        let error = crate::load::fragment::<FixtureEntry>(yaml).unwrap_err().to_string();
         assert!(error.contains(message), "{error}");
     }
 }

@@ -57,10 +57,11 @@ impl TryFrom<String> for HostNeed {
             Some((word, version)) => (word.trim(), Some(version.trim())),
             None => (text.as_str(), None),
         };
-        let fact = HostFact::ALL.into_iter().find(|fact| fact.word() == word).ok_or_else(|| {
-            let words = HostFact::ALL.map(HostFact::word).join(" ");
-            format!("no host fact `{text}`: use one of {words}, or such as `git >= 2.40`")
-        })?;
+        let fact =
+            HostFact::ALL.into_iter().find(|fact| fact.keyword() == word).ok_or_else(|| {
+                let words = HostFact::ALL.map(HostFact::keyword).join(" ");
+                format!("no host fact `{text}`: use one of {words}, or such as `git >= 2.40`")
+            })?;
         if version.is_some() && !fact.is_tool() {
             return Err(format!("`{text}`: {word} is no tool and has no version"));
         }
@@ -75,8 +76,8 @@ impl TryFrom<String> for HostNeed {
 impl From<HostNeed> for String {
     fn from(need: HostNeed) -> Self {
         match need.least {
-            Some(least) => format!("{} >= {least}", need.fact.word()),
-            None => need.fact.word().to_owned(),
+            Some(least) => format!("{} >= {least}", need.fact.keyword()),
+            None => need.fact.keyword().to_owned(),
         }
     }
 }

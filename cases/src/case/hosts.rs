@@ -11,20 +11,20 @@ const NAME: usize = 253;
 
 /// Names, as hosts(5) has them, and the addresses that each leads to.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
-#[serde(try_from = "BTreeMap<String, Addresses>")]
-pub struct Hosts(BTreeMap<String, Addresses>);
+#[serde(try_from = "BTreeMap<String, HostAddresses>")]
+pub struct Hosts(BTreeMap<String, HostAddresses>);
 
 /// The addresses of one name, in the order in which they are tried.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(untagged, expecting = "a name leads to an address, or to a list of them")]
-enum Addresses {
+enum HostAddresses {
     /// One.
     One(IpAddr),
     /// Several.
     Several(Vec<IpAddr>),
 }
 
-impl Addresses {
+impl HostAddresses {
     fn all(&self) -> &[IpAddr] {
         match self {
             Self::One(address) => std::slice::from_ref(address),
@@ -47,10 +47,10 @@ pub enum NoHosts {
     Address(String, IpAddr),
 }
 
-impl TryFrom<BTreeMap<String, Addresses>> for Hosts {
+impl TryFrom<BTreeMap<String, HostAddresses>> for Hosts {
     type Error = NoHosts;
 
-    fn try_from(hosts: BTreeMap<String, Addresses>) -> Result<Self, NoHosts> {
+    fn try_from(hosts: BTreeMap<String, HostAddresses>) -> Result<Self, NoHosts> {
         for (name, addresses) in &hosts {
             if !is_name(name) {
                 return Err(NoHosts::Name(name.clone()));
@@ -83,7 +83,7 @@ impl Hosts {
 
     /// Every address, those of loopback included.
     pub fn addresses(&self) -> impl Iterator<Item = IpAddr> + '_ {
-        self.0.values().flat_map(Addresses::all).copied()
+        self.0.values().flat_map(HostAddresses::all).copied()
     }
 
     /// Renders a file of hosts(5), loopback's own names in front.

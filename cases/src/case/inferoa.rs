@@ -30,7 +30,7 @@ impl InferoaSpec {
 
 /// Documents that a policy of a case hands over, and their language.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Documents {
+pub struct PolicyDocuments {
     /// The language.
     pub dialect: Dialect,
     /// The documents, in order.
@@ -43,10 +43,10 @@ pub struct Documents {
 
 impl PolicySpec {
     /// The documents, if there are some instead of keys.
-    pub fn documents(&self) -> Option<Documents> {
+    pub fn documents(&self) -> Option<PolicyDocuments> {
         if let Some(spec) = &self.inferoa {
             let (documents, workspace) = (vec![spec.document()], spec.workspace.clone());
-            return Some(Documents {
+            return Some(PolicyDocuments {
                 dialect: Dialect::Inferoa,
                 documents,
                 profile: None,
@@ -55,6 +55,6 @@ impl PolicySpec {
         }
         let spec: &OrbitSpec = self.orbit.as_ref()?;
         let (documents, profile) = (spec.documents(), Some(spec.profile().to_owned()));
-        Some(Documents { dialect: Dialect::Orbit, documents, profile, workspace: None })
+        Some(PolicyDocuments { dialect: Dialect::Orbit, documents, profile, workspace: None })
     }
 }

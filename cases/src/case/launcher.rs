@@ -17,7 +17,7 @@ pub struct Launcher {
     pub env: BTreeMap<String, String>,
     /// Open descriptors the backend inherits, number → file.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
-    pub inherit: BTreeMap<u32, Inherit>,
+    pub inherit: BTreeMap<u32, InheritedDescriptor>,
     /// The backend's terminal, if it has one; `true` is one with every key at its default.
     #[serde(default, skip_serializing_if = "Option::is_none", deserialize_with = "tty")]
     #[schemars(schema_with = "tty_schema")]
@@ -93,7 +93,7 @@ impl Launcher {
 /// An open descriptor the backend inherits.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
-pub struct Inherit {
+pub struct InheritedDescriptor {
     /// The file it is open on.
     pub path: String,
     /// True if the descriptor is open for writing too.
@@ -117,7 +117,7 @@ pub struct Tty {
     pub cooked: bool,
     /// The terminal's size.
     #[serde(default)]
-    pub size: Size,
+    pub size: TerminalSize,
 }
 
 fn stdin_alone() -> Vec<TtyStream> {
@@ -130,7 +130,12 @@ fn yes() -> bool {
 
 impl Default for Tty {
     fn default() -> Self {
-        Self { streams: stdin_alone(), controlling: true, cooked: false, size: Size::default() }
+        Self {
+            streams: stdin_alone(),
+            controlling: true,
+            cooked: false,
+            size: TerminalSize::default(),
+        }
     }
 }
 
@@ -149,14 +154,14 @@ pub enum TtyStream {
 /// A terminal's size in characters.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
-pub struct Size {
+pub struct TerminalSize {
     /// Lines.
     pub rows: u16,
     /// Characters a line.
     pub columns: u16,
 }
 
-impl Default for Size {
+impl Default for TerminalSize {
     fn default() -> Self {
         Self { rows: 24, columns: 80 }
     }
@@ -244,7 +249,7 @@ mod tests {
             streams: vec![TtyStream::Stdout],
             controlling: false,
             cooked: true,
-            size: Size { rows: 24, columns: 80 },
+            size: TerminalSize { rows: 24, columns: 80 },
         })
     )]
     fn a_terminal_is_told_or_not(#[case] yaml: &str, #[case] tty: Option<Tty>) {

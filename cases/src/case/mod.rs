@@ -2,34 +2,34 @@
 
 mod act;
 mod answer;
-mod attempt;
 mod caliban;
 mod channel;
 mod channel_check;
-mod during;
+mod event;
 mod executor;
 mod expect;
 mod file;
-mod finished;
+mod finished_run;
 mod fixture;
 mod grants;
 mod host_need;
 mod hosts;
 mod inferoa;
 mod launcher;
-mod moment;
 mod nested;
 mod network;
+mod operation;
 mod oracle;
 mod orbit;
 mod policy;
 mod process_state;
-mod question;
+mod query;
 mod receipts;
 mod result;
 mod rows;
 mod status;
 mod stdin;
+mod stimulus;
 mod text;
 mod wait;
 
@@ -41,41 +41,47 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 pub use act::Act;
-pub use answer::{Answer, ByDenial, ByRule, Fault, NoDenial, RuleExpect, Rules, Why};
-pub use attempt::{Attempt, Deed};
+pub use answer::{
+    Answer, BlockedExpect, ByDenial, ByRule, NoDenial, QuestionFault, RuleExpect, Rules,
+};
 pub use caliban::{AskExpect, CalibanSpec, SettingsExpect};
 pub use channel::{
-    Certificate, Channel, ChannelStep, Ending, FIRST, FrameStep, Misplaced, Part, Piece, PostStep,
-    Profile, RawStep, RequestStep, Said, Scripted, SocketStep, StopStep, Upload, Wire,
+    BodyPiece, Certificate, Channel, ChannelPart, ChannelStep, FIRST, ForbiddenPlace, FrameStep,
+    PartSignal, PostStep, RawStep, ReceiptProfile, RelayLink, RequestStep, ScriptedAnswer,
+    SessionExchange, SocketStep, StopStep, Upload,
 };
 pub use channel_check::{
-    Edit, KeyFile, LineEdit, Place, Rotation, SignatureEdit, SignatureForm, Told, VerifyStep,
+    ChainEdit, GivenHash, KeyFile, KeyRotation, LineEdit, ReceiptMember, SignatureEdit,
+    SignatureForm, VerifyStep,
 };
-pub use during::{During, OutStream, Stimulus, StopTarget, Target};
+pub use event::{Moment, TimeBound};
 pub use executor::{ExecutorSpec, StartExpect};
-pub use expect::{Compare, Decision, Denial, ExitExpect, Expect, StreamExpect};
-pub use file::{CaseFile, Control, Step, Twin};
-pub use finished::Ended;
-pub use fixture::{Entry, EntryKind};
+pub use expect::{Compare, Denial, ExitExpect, Expect, ExpectedDecision, StreamExpect};
+pub use file::{CaseFile, CaseStep, Control, Twin};
+pub use finished_run::FinishedRunSpec;
+pub use fixture::{EntryKind, FixtureEntry};
 pub use grants::GrantsExpect;
 pub use host_need::{HostNeed, ToolVersion};
 pub use hosts::{Hosts, NoHosts};
-pub use inferoa::{Documents, InferoaSpec};
-pub use launcher::{Inherit, Launcher, RunSpec, Size, StdinFrom, Tty, TtyStream};
-pub use moment::{Bound, Moment};
+pub use inferoa::{InferoaSpec, PolicyDocuments};
+pub use launcher::{
+    InheritedDescriptor, Launcher, RunSpec, StdinFrom, TerminalSize, Tty, TtyStream,
+};
 pub use nested::{BindMount, Namespace, Nested};
 pub use network::{NetworkSpec, PortSpec, UnknownNetwork};
-pub use oracle::{Content, Nothing, Oracle, Survivors};
+pub use operation::{ObjectOperation, OperationAttempt};
+pub use oracle::{Content, NoSettings, Oracle, Survivors};
 pub use orbit::OrbitSpec;
 pub use policy::PolicySpec;
 pub use process_state::{CatchableSignal, FileModeMask, LimitedResource, SignalState};
-pub use question::Question;
+pub use query::PolicyQuery;
 pub use receipts::{AnswerExpect, FINDINGS, Peer, ReceiptExpect, ReceiptsExpect};
 pub use result::{DurationExpect, ErrorExpect, ResultExpect};
 pub use rows::Row;
 #[cfg(test)]
 pub(crate) use rows::substitute;
 pub use status::StatusExpect;
+pub use stimulus::{BackendStimulus, DuringEvent, OutStream, SignalTarget, StopTarget};
 pub use text::TextExpect;
 
 use crate::capability::Capability;
@@ -97,7 +103,7 @@ pub struct Case {
     /// Public reports it grew from.
     pub sources: Vec<String>,
     /// The platforms that the case applies to.
-    pub platforms: Vec<Platform>,
+    pub platforms: Vec<HostPlatform>,
     /// Facts the host must have.
     pub host: Vec<HostFact>,
     /// The oldest versions of tools that will do.
@@ -115,7 +121,7 @@ pub struct Case {
     /// About how long an arm waits, in milliseconds, if the case says so.
     pub waits_ms: Option<u64>,
     /// The files that are laid out, path → entry.
-    pub fixture: BTreeMap<String, Entry>,
+    pub fixture: BTreeMap<String, FixtureEntry>,
     /// A shell line that finishes the fixture, unconfined, in the workspace.
     pub prepare: Option<String>,
     /// The launcher's side: environment, descriptors, terminal.
@@ -125,13 +131,13 @@ pub struct Case {
     /// The content of the command's descriptor 0; by default nothing.
     pub stdin: Option<String>,
     /// The steps, in order; the last one is judged.
-    pub steps: Vec<Step>,
+    pub steps: Vec<CaseStep>,
     /// The number of times the last step is done, one after the other.
     pub repeat: u32,
     /// The number of the last steps that are done at once.
     pub parallel: u32,
     /// The events at the backend meanwhile.
-    pub during: Vec<During>,
+    pub during: Vec<DuringEvent>,
     /// The expected result.
     pub expect: Expect,
     /// The proof that the act is possible without the sandbox.
@@ -148,7 +154,7 @@ impl Case {
     }
 
     /// The question about policy documents, if the case is one.
-    pub fn question(&self) -> Option<&Question> {
+    pub fn question(&self) -> Option<&PolicyQuery> {
         self.act().question()
     }
 
@@ -286,7 +292,7 @@ pub enum Level {
 
 impl Level {
     /// The word a case uses for it.
-    pub fn word(self) -> &'static str {
+    pub fn keyword(self) -> &'static str {
         match self {
             Self::Must => "must",
             Self::Should => "should",
@@ -298,14 +304,14 @@ impl Level {
 /// An operating system.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
-pub enum Platform {
+pub enum HostPlatform {
     /// Linux.
     Linux,
     /// macOS.
     Macos,
 }
 
-impl Platform {
+impl HostPlatform {
     /// The one this program runs on.
     pub const HERE: Self = if cfg!(target_os = "macos") { Self::Macos } else { Self::Linux };
 }
@@ -375,7 +381,7 @@ impl HostFact {
     }
 
     /// The word a case uses for it.
-    pub fn word(self) -> &'static str {
+    pub fn keyword(self) -> &'static str {
         match self {
             Self::Userns => "userns",
             Self::Ipv6 => "ipv6",

@@ -5,7 +5,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use super::Entry;
+use super::FixtureEntry;
 
 /// A user namespace inside that of the harness, which maps the harness's own ids alone.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
@@ -22,7 +22,7 @@ pub struct Nested {
     /// Additional or replaced files in `/run` and `/etc` of the nested host: absolute path → entry.
     /// Both directories are read-only.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
-    pub files: BTreeMap<String, Entry>,
+    pub files: BTreeMap<String, FixtureEntry>,
     /// Directories and files that are mounted in it: place → source.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub mounts: BTreeMap<String, BindMount>,
@@ -35,7 +35,7 @@ impl Nested {
     /// The strings a variable may stand in.
     pub fn strings(&self) -> impl Iterator<Item = &str> {
         let mounts = self.mounts.iter().flat_map(|(place, mount)| [place, &mount.bind]);
-        self.files.values().flat_map(Entry::strings).chain(mounts.map(String::as_str))
+        self.files.values().flat_map(FixtureEntry::strings).chain(mounts.map(String::as_str))
     }
 }
 
@@ -77,7 +77,7 @@ pub enum Namespace {
 
 impl Namespace {
     /// The word a case and the kernel use for it.
-    pub fn word(self) -> &'static str {
+    pub fn keyword(self) -> &'static str {
         match self {
             Self::User => "user",
             Self::Mnt => "mnt",

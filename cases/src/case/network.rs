@@ -4,7 +4,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use crate::protocol::Network;
-use crate::vars::{UnknownVariable, Vars};
+use crate::vars::{UnknownVariable, VariableValues};
 
 /// The network that the command can reach; see [`Network`].
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
@@ -56,7 +56,7 @@ impl NetworkSpec {
     ///
     /// # Errors
     /// A name without a value, or an invalid port.
-    pub fn resolve(&self, vars: &Vars) -> Result<Network, UnknownNetwork> {
+    pub fn resolve(&self, vars: &VariableValues) -> Result<Network, UnknownNetwork> {
         let all = |texts: &[String]| texts.iter().map(|text| vars.expand(text)).collect();
         Ok(match self {
             Self::None {} => Network::None {},

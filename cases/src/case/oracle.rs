@@ -28,15 +28,15 @@ pub enum Oracle {
     /// Nothing the act started outlives the run.
     NoSurvivors(Survivors),
     /// Nothing was typed into the launcher's terminal.
-    Untyped(Nothing),
+    Untyped(NoSettings),
     /// The mounts the harness sees are what they were.
-    MountsUnchanged(Nothing),
+    MountsUnchanged(NoSettings),
     /// The launcher's terminal showed this text.
     Displayed(String),
     /// The launcher's terminal did not show this text.
     Undisplayed(String),
     /// The launcher's terminal has the settings it had.
-    TerminalRestored(Nothing),
+    TerminalRestored(NoSettings),
 }
 
 /// The ways to find survivors, besides the traces that every process has.
@@ -61,7 +61,7 @@ pub struct Content {
 /// `{}`: an oracle without settings.
 #[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
-pub struct Nothing {}
+pub struct NoSettings {}
 
 impl Oracle {
     /// Returns whether the oracle asks that something happened; a denial needs one that asks the

@@ -11,7 +11,7 @@ use super::{CalibanSpec, ExecutorSpec, InferoaSpec, NetworkSpec, OrbitSpec};
 use crate::protocol::{
     EnvPolicy, Mode, OnUnavailable, Policy, Protect, Readable, TmpPolicy, WirePath,
 };
-use crate::vars::{UnknownVariable, Vars};
+use crate::vars::{UnknownVariable, VariableValues};
 
 /// The keys a case sets; the rest stay at the policy's defaults.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
@@ -112,7 +112,11 @@ impl PolicySpec {
     ///
     /// # Errors
     /// A `$NAME` that is no variable, or a port that is none.
-    pub fn resolve(&self, workspace: &Path, vars: &Vars) -> Result<Policy, UnknownNetwork> {
+    pub fn resolve(
+        &self,
+        workspace: &Path,
+        vars: &VariableValues,
+    ) -> Result<Policy, UnknownNetwork> {
         let paths = |list: &Option<Vec<String>>| -> Result<Vec<WirePath>, UnknownVariable> {
             list.iter().flatten().map(|path| place(path, workspace, vars)).collect()
         };
@@ -168,13 +172,17 @@ impl PolicySpec {
 }
 
 /// A case's path: variables expanded, below the workspace unless absolute; `@name` stays a name.
-fn place(path: &str, workspace: &Path, vars: &Vars) -> Result<WirePath, UnknownVariable> {
+fn place(path: &str, workspace: &Path, vars: &VariableValues) -> Result<WirePath, UnknownVariable> {
     let path = vars.expand(path)?;
     Ok(if path.starts_with('@') { path.into() } else { workspace.join(path).into() })
 }
 
 /// A case's pattern: variables expanded, below the workspace unless absolute.
-fn anchored(glob: &str, workspace: &Path, vars: &Vars) -> Result<String, UnknownVariable> {
+fn anchored(
+    glob: &str,
+    workspace: &Path,
+    vars: &VariableValues,
+) -> Result<String, UnknownVariable> {
     let glob = vars.expand(glob)?;
     let root = || globset::escape(&workspace.to_string_lossy());
     Ok(if glob.starts_with('/') { glob } else { format!("{}/{glob}", root()) })
@@ -183,7 +191,7 @@ fn anchored(glob: &str, workspace: &Path, vars: &Vars) -> Result<String, Unknown
 fn readable(
     readable: &Readable,
     workspace: &Path,
-    vars: &Vars,
+    vars: &VariableValues,
 ) -> Result<Readable, UnknownVariable> {
     let Readable::Only(roots) = readable else { return Ok(Readable::All) };
     let roots = roots.iter().map(|root| place(&root.0.to_string_lossy(), workspace, vars));
@@ -192,7 +200,7 @@ fn readable(
 
 fn expand_values(
     set: &BTreeMap<String, String>,
-    vars: &Vars,
+    vars: &VariableValues,
 ) -> Result<BTreeMap<String, String>, UnknownVariable> {
     set.iter().map(|(name, value)| Ok((name.clone(), vars.expand(value)?))).collect()
 }
@@ -214,7 +222,7 @@ mod tests {
 
     #[test]
     fn resolving_places_paths_and_expands_variables() {
-        let vars = Vars::new([("OUT", "/o"), ("ABSTRACT", "@boxproof-1")]);
+        let vars = VariableValues::new([("OUT", "/o"), ("ABSTRACT", "@boxproof-1")]);
         let policy =
             spec("{writable: [sub, $OUT/x], deny_write_globs: ['**/*.env', $OUT/*], unix_sockets: [$ABSTRACT], env: {set: {A: $OUT}}}")
                 .resolve(Path::new("/w*"), &vars)
@@ -229,7 +237,7 @@ mod tests {
     #[test]
     fn a_port_is_a_number_or_that_of_an_address() {
         use crate::protocol::Network;
-        let vars = Vars::new([("TCP4", "127.0.0.1:81"), ("OUT", "/o")]);
+        let vars = VariableValues::new([("TCP4", "127.0.0.1:81"), ("OUT", "/o")]);
         let network = |yaml: &str| {
             let resolved = spec(&format!("{{network: {yaml}}}")).resolve(Path::new("/w"), &vars);
             resolved.map(|policy| policy.network).map_err(|error| error.to_string())
@@ -244,8 +252,9 @@ mod tests {
 
     #[test]
     fn an_unknown_variable_is_an_error() {
-        let error =
-            spec("{writable: [$OTU]}").resolve(Path::new("/w"), &Vars::new([])).unwrap_err();
+        let error = spec("{writable: [$OTU]}")
+            .resolve(Path::new("/w"), &VariableValues::new([]))
+            .unwrap_err();
         assert!(error.to_string().contains("$OTU"));
     }
 }

@@ -8,8 +8,8 @@ use serde_json::{Map, Value};
 
 use super::file::one_or_many;
 use super::{
-    Act, CaseFile, Control, During, Entry, Expect, HostNeed, Launcher, Level, PolicySpec, RunSpec,
-    Twin,
+    Act, CaseFile, Control, DuringEvent, Expect, FixtureEntry, HostNeed, Launcher, Level,
+    PolicySpec, RunSpec, Twin,
 };
 use crate::capability::Capability;
 use crate::requirement::RequirementId;
@@ -44,7 +44,7 @@ pub struct Row {
     pub about: Option<Vec<Capability>>,
     /// Added to the fixture, path by path.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
-    pub fixture: BTreeMap<String, Entry>,
+    pub fixture: BTreeMap<String, FixtureEntry>,
     /// Replaces the preparation.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub prepare: Option<String>,
@@ -70,7 +70,7 @@ pub struct Row {
     pub act: Option<Act>,
     /// Replaces what happens meanwhile.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub during: Option<Vec<During>>,
+    pub during: Option<Vec<DuringEvent>>,
     /// Replaces the time an arm waits.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub waits_ms: Option<u64>,

@@ -3,7 +3,7 @@
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use crate::protocol::{BlockBackend, BlockMode, BlockNetwork, RootKind, Runs, Status};
+use crate::protocol::{BlockBackend, BlockMode, BlockNetwork, CommandFate, RootKind, Status};
 
 /// Members of a status; members that are left out are not compared.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
@@ -11,7 +11,7 @@ use crate::protocol::{BlockBackend, BlockMode, BlockNetwork, RootKind, Runs, Sta
 pub struct StatusExpect {
     /// The expected fate of a command.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub runs: Option<Runs>,
+    pub runs: Option<CommandFate>,
     /// Texts that the reason has.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub reason: Vec<String>,
@@ -54,7 +54,7 @@ pub struct StatusExpect {
 impl StatusExpect {
     /// Returns whether the status keeps a command from running.
     pub fn is_negative(&self) -> bool {
-        self.runs == Some(Runs::Refused)
+        self.runs == Some(CommandFate::Refused)
     }
 
     /// Returns the first member that differs in `found`: its name, the found value and the expected

@@ -13,13 +13,13 @@ pub(super) enum StdinText {
     /// The text itself.
     Plain(String),
     /// A text over and over.
-    Repeated(Repeated),
+    Repeated(RepeatedText),
 }
 
 /// A text over and over.
 #[derive(Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
-pub(super) struct Repeated {
+pub(super) struct RepeatedText {
     /// The text.
     repeat: String,
     /// The number of repetitions.
@@ -39,7 +39,7 @@ impl StdinText {
     fn whole(self) -> Result<String, String> {
         match self {
             Self::Plain(text) => Ok(text),
-            Self::Repeated(Repeated { repeat, times }) => {
+            Self::Repeated(RepeatedText { repeat, times }) => {
                 let fits = repeat.len().checked_mul(times).is_some_and(|size| size <= MOST);
                 if fits { Ok(repeat.repeat(times)) } else { Err(format!("over {MOST} bytes")) }
             }

@@ -2,12 +2,12 @@
 
 use std::path::Path;
 
-use super::{Finding, finding};
+use super::{LintFinding, finding};
 use crate::case::{Act, Case, Moment, Oracle, Twin};
-use crate::vars::{VARIABLES, Vars, used_in};
+use crate::vars::{VARIABLES, VariableValues, used_in};
 
 /// Everything these rules find in `case`.
-pub(super) fn arms(case: &Case) -> Vec<Finding> {
+pub(super) fn arms(case: &Case) -> Vec<LintFinding> {
     let rules = [
         claims,
         twin_is_wider,
@@ -19,21 +19,21 @@ pub(super) fn arms(case: &Case) -> Vec<Finding> {
     rules.into_iter().filter_map(|rule| rule(case)).collect()
 }
 
-fn at(case: &Case, rule: &'static str, message: &str) -> Finding {
+fn at(case: &Case, rule: &'static str, message: &str) -> LintFinding {
     finding(&case.file, rule, format!("{}: {message}", case.id))
 }
 
 /// Checks that each denial names the capability that promises it.
-fn claims(case: &Case) -> Option<Finding> {
+fn claims(case: &Case) -> Option<LintFinding> {
     let promised = !case.expect.decision.is_negative() || !case.needs.is_empty();
     (!promised).then(|| at(case, "no-claim", "name in `needs` the capability that promises this"))
 }
 
 /// A twin that changes nothing shows nothing.
-fn twin_is_wider(case: &Case) -> Option<Finding> {
+fn twin_is_wider(case: &Case) -> Option<LintFinding> {
     let Some(Twin::Overlay(over)) = &case.twin else { return None };
     // Each ends with a port of its own, so that a policy which takes that port resolves.
-    let mut vars = Vars::default();
+    let mut vars = VariableValues::default();
     for (port, (name, _)) in (1..).zip(VARIABLES) {
         vars.set(name, format!("{name}:{port}"));
     }
@@ -45,7 +45,7 @@ fn twin_is_wider(case: &Case) -> Option<Finding> {
 }
 
 /// A secret that is nowhere can't be disclosed.
-fn canary_is_planted(case: &Case) -> Option<Finding> {
+fn canary_is_planted(case: &Case) -> Option<LintFinding> {
     let asks = case.expect.oracle.iter().any(|oracle| matches!(oracle, Oracle::Undisclosed(_)));
     let fixture = case
         .fixture
@@ -61,7 +61,7 @@ fn canary_is_planted(case: &Case) -> Option<Finding> {
 
 /// Checks that an act reaches each listener or victim of an oracle, which otherwise sees nothing in
 /// any arm.
-fn oracles_see_the_act(case: &Case) -> Option<Finding> {
+fn oracles_see_the_act(case: &Case) -> Option<LintFinding> {
     // A name leads wherever it says.
     let named = !case.launcher.hosts.is_empty();
     let apart = case.expect.oracle.iter().filter(|_| !named).find(|oracle| {
@@ -77,7 +77,7 @@ fn oracles_see_the_act(case: &Case) -> Option<Finding> {
 
 /// Checks that the act announces each moment that the case waits for: an event at a moment that is
 /// never announced never comes.
-fn moments_are_said(case: &Case) -> Option<Finding> {
+fn moments_are_said(case: &Case) -> Option<LintFinding> {
     let unsaid = case.moments().find(|moment| match moment {
         Moment::Ready => !says(case.act(), "ready"),
         Moment::Mark(word) => !says(case.act(), word),
@@ -111,7 +111,7 @@ fn reaching(case: &Case) -> Vec<&str> {
 }
 
 /// Checks that an `unchanged` path was laid out, and that an `absent` path was not.
-fn paths_fit(case: &Case) -> Option<Finding> {
+fn paths_fit(case: &Case) -> Option<LintFinding> {
     let laid = |path: &str| case.fixture.keys().any(|key| Path::new(key).starts_with(path));
     case.expect.oracle.iter().find_map(|oracle| match oracle {
         Oracle::Unchanged(path) if !laid(path) && case.prepare.is_none() => {

@@ -1,14 +1,18 @@
 //! A shell line that must have no effect shows all the same that it ran.
 
-use super::{Finding, finding};
-use crate::case::{Act, Case, Decision, Oracle};
+use super::{LintFinding, finding};
+use crate::case::{Act, Case, ExpectedDecision, Oracle};
 
 /// Checks that a line that is denied, contained or withheld leaves a trace when it runs, because a
 /// line that does not run at all has no effect either. The trace is a record of the probe program,
 /// an effect that an oracle sees, or output that the line's text does not contain.
-pub(super) fn trace(case: &Case) -> Option<Finding> {
-    let (Decision::Denied(_) | Decision::Contained(_) | Decision::Withheld(_), Act::Sh(line)) =
-        (&case.expect.decision, case.act())
+pub(super) fn trace(case: &Case) -> Option<LintFinding> {
+    let (
+        ExpectedDecision::Denied(_)
+        | ExpectedDecision::Contained(_)
+        | ExpectedDecision::Withheld(_),
+        Act::Sh(line),
+    ) = (&case.expect.decision, case.act())
     else {
         return None;
     };

@@ -44,7 +44,7 @@ pub enum ClaimLevel {
 
 impl ClaimLevel {
     /// The word for this level in manifests, requests and reports.
-    pub fn word(self) -> &'static str {
+    pub fn keyword(self) -> &'static str {
         match self {
             Self::None => "none",
             Self::Partial => "partial",

@@ -5,7 +5,9 @@ use std::collections::BTreeMap;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use super::{Dialect, Document, Platform, Policy, Reading, SettingsDialect, WirePath};
+use super::{
+    Dialect, Document, Policy, SettingsDialect, SettingsPlatform, SourcePrecedence, WirePath,
+};
 
 /// The mechanism that is to enforce a compiled policy.
 #[derive(
@@ -24,7 +26,7 @@ impl CompileTarget {
     pub const ALL: [Self; 2] = [Self::Bubblewrap, Self::Seatbelt];
 
     /// Returns the target's word.
-    pub fn word(self) -> &'static str {
+    pub fn keyword(self) -> &'static str {
         match self {
             Self::Bubblewrap => "bubblewrap",
             Self::Seatbelt => "seatbelt",
@@ -32,10 +34,10 @@ impl CompileTarget {
     }
 
     /// The system that it is a part of.
-    pub fn platform(self) -> Platform {
+    pub fn platform(self) -> SettingsPlatform {
         match self {
-            Self::Bubblewrap => Platform::Linux,
-            Self::Seatbelt => Platform::Macos,
+            Self::Bubblewrap => SettingsPlatform::Linux,
+            Self::Seatbelt => SettingsPlatform::Macos,
         }
     }
 
@@ -102,7 +104,7 @@ pub struct CompileSettings {
     pub dialect: SettingsDialect,
     /// The reading of the document.
     #[serde(default)]
-    pub reading: Reading,
+    pub reading: SourcePrecedence,
     /// The settings file, one.
     pub documents: Vec<Document>,
     /// The workspace, `${WORKSPACE}` (absolute). It is granted nothing by itself.

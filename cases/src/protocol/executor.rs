@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use super::{Document, Platform, WirePath};
+use super::{Document, SettingsPlatform, WirePath};
 
 /// A declaration, and the machine that it is asked about.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
@@ -19,7 +19,7 @@ pub struct ExecutorRequest {
     pub workspace: WirePath,
     /// The system that is asked about; by default the one that this runs on.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub platform: Option<Platform>,
+    pub platform: Option<SettingsPlatform>,
     /// The confining programs of the machine; by default those that exist here.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub programs: Option<Vec<WirePath>>,

@@ -5,8 +5,9 @@
 
 mod capabilities;
 mod compile;
+mod document_answer;
 mod executor;
-mod explained;
+mod explain;
 mod grants;
 mod json;
 mod objects;
@@ -14,12 +15,11 @@ mod path;
 mod policy;
 mod profile;
 mod protected;
-mod question;
+mod query;
 mod request;
 mod result;
 mod settings;
 mod status;
-mod told;
 mod variables;
 
 pub use capabilities::{Capabilities, ClaimLevel};
@@ -27,8 +27,12 @@ pub use compile::{
     CompileProfile, CompileRequest, CompileRules, CompileSettings, CompileTarget, Compiled,
     CompiledText, TMP_PARAM,
 };
+pub use document_answer::{
+    DocumentAnswer, EffectiveProfile, PathAnswer, PathDecision, PolicyAnswer, PolicyFault,
+    RuleEffect, RuleInForce, RuleOrigin,
+};
 pub use executor::{ExecutorRequest, ExecutorStart};
-pub use explained::{ExplainRequest, Explanation, FinishedRun};
+pub use explain::{ExplainRequest, Explanation, FinishedRun};
 pub use grants::{GrantsRequest, InferredGrants};
 pub use json::{JsonError, from_json};
 pub use objects::ObjectsOnly;
@@ -38,20 +42,17 @@ pub use policy::{
 };
 pub use profile::{Dialect, Document, ProfileRequest, UNRESTRICTED_PROFILE};
 pub use protected::PROTECTED_NAMES;
-pub use question::{CheckRequest, EffectiveRequest, Operation, PathQuestion, ValidateRequest};
+pub use query::{CheckRequest, EffectiveRequest, Operation, PathQuestion, ValidateRequest};
 pub use request::{Command, Run, RunRequest, Stdin};
 pub use result::{AlsoBlocked, Blocked, ErrorKind, RunError, RunResult, Stage};
 pub use settings::{
     AskBy, AskDecision, AskQuestion, DecideAskRequest, EffectiveEnv, EffectiveNetwork,
-    EffectivePaths, EffectiveSettings, Permission, Platform, Reading, Session, SettingsDialect,
-    SettingsRequest, SettingsRunRequest,
+    EffectivePaths, EffectiveSettings, Permission, Session, SettingsDialect, SettingsPlatform,
+    SettingsRequest, SettingsRunRequest, SourcePrecedence,
 };
 pub use status::{
-    BlockBackend, BlockMode, BlockNetwork, RootKind, Runs, Status, StatusRequest, WritableRoot,
-};
-pub use told::{
-    EffectiveProfile, PathAnswer, PathDecision, PolicyAnswer, PolicyFault, RuleEffect, RuleInForce,
-    RuleOrigin, Told,
+    BlockBackend, BlockMode, BlockNetwork, CommandFate, RootKind, Status, StatusRequest,
+    WritableRoot,
 };
 pub use variables::{
     CREDENTIAL_NAMES, INJECTING_NAMES, NamePattern, names_a_credential, names_injected_code,

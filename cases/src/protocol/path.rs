@@ -36,7 +36,7 @@ impl AsRef<Path> for WirePath {
 /// The two spellings, as JSON sees them.
 #[derive(Serialize, JsonSchema)]
 #[serde(untagged)]
-enum Spelling {
+enum PathSpelling {
     /// An ordinary UTF-8 path.
     Text(String),
     /// Base64 of the raw bytes.
@@ -57,8 +57,8 @@ enum WrittenPath {
 impl Serialize for WirePath {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
         let spelling = match self.0.to_str() {
-            Some(text) => Spelling::Text(text.to_owned()),
-            None => Spelling::Bytes { b64: STANDARD.encode(self.0.as_os_str().as_bytes()) },
+            Some(text) => PathSpelling::Text(text.to_owned()),
+            None => PathSpelling::Bytes { b64: STANDARD.encode(self.0.as_os_str().as_bytes()) },
         };
         spelling.serialize(serializer)
     }
@@ -89,7 +89,7 @@ impl JsonSchema for WirePath {
     }
 
     fn json_schema(generator: &mut schemars::SchemaGenerator) -> schemars::Schema {
-        Spelling::json_schema(generator)
+        PathSpelling::json_schema(generator)
     }
 }
 

@@ -132,8 +132,8 @@ impl Serialize for Readable {
 
 impl<'de> Deserialize<'de> for Readable {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
-        struct Visitor;
-        impl<'de> de::Visitor<'de> for Visitor {
+        struct ReadableVisitor;
+        impl<'de> de::Visitor<'de> for ReadableVisitor {
             type Value = Readable;
 
             fn expecting(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
@@ -151,7 +151,7 @@ impl<'de> Deserialize<'de> for Readable {
                 Vec::deserialize(de::value::SeqAccessDeserializer::new(seq)).map(Readable::Only)
             }
         }
-        deserializer.deserialize_any(Visitor)
+        deserializer.deserialize_any(ReadableVisitor)
     }
 }
 

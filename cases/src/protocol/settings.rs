@@ -19,7 +19,7 @@ pub enum SettingsDialect {
 /// The source that counts where the two sources differ.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize, JsonSchema, Hash)]
 #[serde(rename_all = "snake_case")]
-pub enum Reading {
+pub enum SourcePrecedence {
     /// The architecture decision record: paths have variables, a domain list without a proxy is a
     /// warning, the Ask prompt is skipped if the sandbox makes it needless.
     #[default]
@@ -38,7 +38,7 @@ pub struct Session {
     pub variables: Option<BTreeMap<String, String>>,
     /// The system that is asked about; by default the one that this runs on.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub platform: Option<Platform>,
+    pub platform: Option<SettingsPlatform>,
     /// The session's name, which a profile file is called by.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub id: Option<String>,
@@ -47,7 +47,7 @@ pub struct Session {
 /// A system.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
-pub enum Platform {
+pub enum SettingsPlatform {
     /// Linux, also that of WSL 2.
     Linux,
     /// macOS.
@@ -69,7 +69,7 @@ pub struct SettingsRunRequest {
     pub dialect: SettingsDialect,
     /// The reading of the document.
     #[serde(default)]
-    pub reading: Reading,
+    pub reading: SourcePrecedence,
     /// The settings file, one.
     pub documents: Vec<Document>,
     /// The workspace, `${WORKSPACE}` (absolute). It is granted nothing by itself.
@@ -92,7 +92,7 @@ pub struct SettingsRequest {
     pub dialect: SettingsDialect,
     /// The reading of the document.
     #[serde(default)]
-    pub reading: Reading,
+    pub reading: SourcePrecedence,
     /// The settings file, one.
     pub documents: Vec<Document>,
     /// The workspace, `${WORKSPACE}` (absolute).
@@ -112,7 +112,7 @@ pub struct DecideAskRequest {
     pub dialect: SettingsDialect,
     /// The reading of the document.
     #[serde(default)]
-    pub reading: Reading,
+    pub reading: SourcePrecedence,
     /// The settings file, one.
     pub documents: Vec<Document>,
     /// The workspace, `${WORKSPACE}` (absolute).
@@ -155,7 +155,7 @@ pub enum Permission {
 
 impl Permission {
     /// Returns the permission's word.
-    pub fn word(self) -> &'static str {
+    pub fn keyword(self) -> &'static str {
         match self {
             Self::Deny => "deny",
             Self::Ask => "ask",

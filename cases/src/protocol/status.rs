@@ -24,7 +24,7 @@ pub struct StatusRequest {
 #[serde(deny_unknown_fields)]
 pub struct Status {
     /// The fate of a command.
-    pub runs: Runs,
+    pub runs: CommandFate,
     /// The reason why a command is refused, or not confined although the mode asks for confinement.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub reason: Option<String>,
@@ -56,7 +56,7 @@ pub struct Status {
 /// The fate of a command.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
-pub enum Runs {
+pub enum CommandFate {
     /// The command runs in a sandbox.
     Confined,
     /// The command runs without a sandbox.

@@ -99,7 +99,7 @@ pub fn names_injected_code(name: &str) -> bool {
 
 fn matches(pattern: NamePattern, name: &str) -> bool {
     let (start, end) = (pattern.strip_prefix('*'), pattern.strip_suffix('*'));
-    match (start.and_then(|rest| rest.strip_suffix('*')), end, word(pattern)) {
+    match (start.and_then(|rest| rest.strip_suffix('*')), end, underscored_word(pattern)) {
         (Some(part), ..) => name.contains(part),
         (None, Some(start), _) => name.starts_with(start),
         (None, None, Some(word)) => name.split(['_', '-']).any(|found| found == word),
@@ -108,7 +108,7 @@ fn matches(pattern: NamePattern, name: &str) -> bool {
 }
 
 /// Returns the text between two underscores.
-fn word(pattern: &str) -> Option<&str> {
+fn underscored_word(pattern: &str) -> Option<&str> {
     pattern.strip_prefix('_')?.strip_suffix('_')
 }
 

@@ -2,10 +2,10 @@
 
 use std::collections::BTreeSet;
 
-use super::Fault;
+use super::FieldFault;
 use crate::case::{
-    Case, Channel, ChannelStep, Compare, Control, Decision, Edit, Expect, FINDINGS, Launcher,
-    ReceiptsExpect, RequestStep, RunSpec, Step, VerifyStep,
+    Case, CaseStep, ChainEdit, Channel, ChannelStep, Compare, Control, Expect, ExpectedDecision,
+    FINDINGS, Launcher, ReceiptsExpect, RequestStep, RunSpec, VerifyStep,
 };
 
 /// The reason why some channel cases have no control.
@@ -13,7 +13,7 @@ const NO_EXECD: &str = "what is done is done to the channel itself: execd alone 
                         a marker that arrives shows that the channel was at work";
 
 /// The control of the case: the same requests straight to execd, if there are only such.
-pub(super) fn control(steps: &[Step], written: Control) -> Result<Control, Fault> {
+pub(super) fn control(steps: &[CaseStep], written: Control) -> Result<Control, FieldFault> {
     let Some(channel) = steps.iter().find_map(|step| step.act.channel()) else {
         return Ok(written);
     };
@@ -34,15 +34,15 @@ fn is_direct(channel: &Channel) -> bool {
 }
 
 /// Everything that a channel case, and a case that is none, has to keep to.
-pub(super) fn check(case: &Case) -> Result<(), Fault> {
+pub(super) fn check(case: &Case) -> Result<(), FieldFault> {
     let channels = case.steps.iter().filter(|step| step.act.channel().is_some()).count();
     match (case.channel(), &case.expect.decision) {
-        (Some(channel), Decision::Receipts(expect)) => {
+        (Some(channel), ExpectedDecision::Receipts(expect)) => {
             alone(case)?;
             steps(channel).map_err(|why| ("act", why))?;
             expected(channel, expect, &case.control).map_err(|why| ("expect", why))
         }
-        (None, Decision::Receipts(_)) | (Some(_), _) => {
+        (None, ExpectedDecision::Receipts(_)) | (Some(_), _) => {
             Err(("expect", "an act of receipts expects receipts, and nothing else does".to_owned()))
         }
         (None, _) if channels > 0 => {
@@ -53,7 +53,7 @@ pub(super) fn check(case: &Case) -> Result<(), Fault> {
 }
 
 /// A channel is all there is: no command, no policy, nothing around it.
-fn alone(case: &Case) -> Result<(), Fault> {
+fn alone(case: &Case) -> Result<(), FieldFault> {
     let bare = Expect {
         decision: case.expect.decision.clone(),
         exit: None,
@@ -137,14 +137,14 @@ fn request(request: &RequestStep) -> Result<(), String> {
 }
 
 fn verify(verify: &VerifyStep) -> Result<(), String> {
-    let last = |edit: &Edit| match edit {
-        Edit::Set(place) | Edit::Make(place) => place.at,
-        Edit::Drop(at) | Edit::Repeat(at) | Edit::Forge(at) => *at,
-        Edit::Swap(at) => *at + 1,
-        Edit::Keep(count) => count.saturating_sub(1),
-        Edit::Line(line) => line.at,
-        Edit::Rotate(rotation) => rotation.at,
-        Edit::Signature(edit) => edit.at,
+    let last = |edit: &ChainEdit| match edit {
+        ChainEdit::Set(place) | ChainEdit::Make(place) => place.at,
+        ChainEdit::Drop(at) | ChainEdit::Repeat(at) | ChainEdit::Forge(at) => *at,
+        ChainEdit::Swap(at) => *at + 1,
+        ChainEdit::Keep(count) => count.saturating_sub(1),
+        ChainEdit::Line(line) => line.at,
+        ChainEdit::Rotate(rotation) => rotation.at,
+        ChainEdit::Signature(edit) => edit.at,
     };
     match verify.edits.iter().find(|edit| last(edit) >= verify.length) {
         Some(edit) => Err(format!("{edit:?}: the chain has {} receipts", verify.length)),

@@ -3,19 +3,19 @@
 
 use std::collections::BTreeMap;
 
-use super::Fault;
-use crate::case::{Case, Entry, EntryKind, HostFact};
+use super::FieldFault;
+use crate::case::{Case, EntryKind, FixtureEntry, HostFact};
 
 /// Directories that every arm has for itself; a relative path lies below the first.
 const OWN: [&str; 4] = ["$WS", "$OUT", "$HOME", "$TMPDIR"];
 
 /// A path by the directory it lies below and the names that lead to it.
-type Location<'a> = (&'a str, Vec<&'a str>);
+type EntryLocation<'a> = (&'a str, Vec<&'a str>);
 
 /// Every entry lies in a directory of the arm, by a way without links, each in a place of its own;
 /// a program that becomes another user has one to become.
-pub(super) fn check(case: &Case) -> Result<(), Fault> {
-    let mut locations: BTreeMap<Location<'_>, &Entry> = BTreeMap::new();
+pub(super) fn check(case: &Case) -> Result<(), FieldFault> {
+    let mut locations: BTreeMap<EntryLocation<'_>, &FixtureEntry> = BTreeMap::new();
     for (path, entry) in &case.fixture {
         if locations.insert(locate(path)?, entry).is_some() {
             return Err(("fixture", format!("{path} is the same place as another entry")));
@@ -38,7 +38,7 @@ pub(super) fn check(case: &Case) -> Result<(), Fault> {
 }
 
 /// Returns the directory of the arm that `path` lies in, and the path within it.
-fn locate(path: &str) -> Result<Location<'_>, Fault> {
+fn locate(path: &str) -> Result<EntryLocation<'_>, FieldFault> {
     let (first, rest) = path.split_once('/').unwrap_or((path, ""));
     let (own, names) = match OWN.iter().find(|own| **own == first) {
         Some(own) => (*own, rest),
@@ -61,10 +61,13 @@ pub(super) fn outside(path: &str) -> Option<String> {
 }
 
 /// No link of the fixture leads to `path`.
-fn check_links(path: &str, entries: &BTreeMap<Location<'_>, &Entry>) -> Result<(), Fault> {
+fn check_links(
+    path: &str,
+    entries: &BTreeMap<EntryLocation<'_>, &FixtureEntry>,
+) -> Result<(), FieldFault> {
     let (own, names) = locate(path)?;
     let ways = (0..names.len()).map(|end| (own, names[..end].to_vec()));
-    let is_link = |way: &Location<'_>| {
+    let is_link = |way: &EntryLocation<'_>| {
         entries.get(way).is_some_and(|entry| matches!(entry.kind, EntryKind::Link(_)))
     };
     match ways.into_iter().find(is_link) {

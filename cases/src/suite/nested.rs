@@ -1,14 +1,14 @@
 //! The check of nested hosts: files of its own in `/run` and `/etc`, and mounts within the
 //! directories that every arm has for itself.
 
-use super::{Fault, fixture};
-use crate::case::{Case, Entry, EntryKind, HostFact, Nested};
+use super::{FieldFault, fixture};
+use crate::case::{Case, EntryKind, FixtureEntry, HostFact, Nested};
 
 /// Directories of a host that a case can add to.
 const ADDED_TO: [&str; 2] = ["/run/", "/etc/"];
 
 /// Everything that such a host has to keep to.
-pub(super) fn check(case: &Case) -> Result<(), Fault> {
+pub(super) fn check(case: &Case) -> Result<(), FieldFault> {
     let Some(nested) = &case.launcher.nested else { return Ok(()) };
     let found = facts(case, nested)
         .or_else(|| nested.files.iter().find_map(|(path, entry)| file(path, entry)))
@@ -28,7 +28,7 @@ fn facts(case: &Case, nested: &Nested) -> Option<String> {
     both.then(|| "`hosts` and files in /etc would hide each other: use one of them".into())
 }
 
-fn file(path: &str, entry: &Entry) -> Option<String> {
+fn file(path: &str, entry: &FixtureEntry) -> Option<String> {
     let below = ADDED_TO.iter().find_map(|directory| path.strip_prefix(directory));
     let names = |rest: &str| rest.split('/').all(|name| !["", ".", ".."].contains(&name));
     if !below.is_some_and(names) {

@@ -3,10 +3,10 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::PathBuf;
 
-use super::Fault;
+use super::FieldFault;
 use crate::case::Case;
 use crate::load::{LoadError, parse};
-use crate::requirement::{Registry, Requirement, RequirementId};
+use crate::requirement::{Requirement, RequirementId, RequirementRegistry};
 
 /// The most ids that an error names.
 const NEAREST: usize = 3;
@@ -15,8 +15,8 @@ const NEAREST: usize = 3;
 pub(super) fn registry<'a>(
     files: impl Iterator<Item = (&'a PathBuf, &'a String)>,
     errors: &mut Vec<LoadError>,
-) -> Registry {
-    let mut registry = Registry::default();
+) -> RequirementRegistry {
+    let mut registry = RequirementRegistry::default();
     for (path, text) in files {
         let parsed = parse::<BTreeMap<RequirementId, Requirement>>(path, text);
         let added = parsed.and_then(|file| {
@@ -32,7 +32,7 @@ pub(super) fn registry<'a>(
 }
 
 /// Checks that every requirement that `case` cites exists.
-pub(super) fn check(case: &Case, registry: &Registry) -> Result<(), Fault> {
+pub(super) fn check(case: &Case, registry: &RequirementRegistry) -> Result<(), FieldFault> {
     match case.requirements.iter().find(|id| registry.get(id).is_none()) {
         Some(id) => {
             let nearest = nearest(id, registry).join(" ");
@@ -48,7 +48,7 @@ pub(super) fn check(case: &Case, registry: &Registry) -> Result<(), Fault> {
 }
 
 /// The ids that share most words with `id`, then most letters at the start.
-fn nearest<'a>(id: &RequirementId, registry: &'a Registry) -> Vec<&'a str> {
+fn nearest<'a>(id: &RequirementId, registry: &'a RequirementRegistry) -> Vec<&'a str> {
     let words = |id: &str| id.split('-').map(str::to_owned).collect::<BTreeSet<_>>();
     let wanted = words(id.as_str());
     let likeness = |other: &str| {

@@ -2,8 +2,10 @@
 
 use core::net::{IpAddr, Ipv4Addr, Ipv6Addr};
 
-use super::Fault;
-use crate::case::{Case, HostFact, Moment, Oracle, OutStream, StdinFrom, Stimulus, TtyStream};
+use super::FieldFault;
+use crate::case::{
+    BackendStimulus, Case, HostFact, Moment, Oracle, OutStream, StdinFrom, TtyStream,
+};
 
 /// The addresses of the variables for a cloud's metadata service.
 const METADATA: [(&str, IpAddr); 2] = [
@@ -12,18 +14,18 @@ const METADATA: [(&str, IpAddr); 2] = [
 ];
 
 /// Everything that such a case has to keep to.
-pub(super) fn check(case: &Case) -> Result<(), Fault> {
+pub(super) fn check(case: &Case) -> Result<(), FieldFault> {
     [terminal, streams, stdin, launcher, network, events, moments, captured, exchange, bounds]
         .into_iter()
         .try_for_each(|rule| rule(case).map_or(Ok(()), Err))
 }
 
-fn fault(field: &'static str, message: impl Into<String>) -> Option<Fault> {
+fn fault(field: &'static str, message: impl Into<String>) -> Option<FieldFault> {
     Some((field, message.into()))
 }
 
 /// Checks that a case that refers to a terminal has one.
-fn terminal(case: &Case) -> Option<Fault> {
+fn terminal(case: &Case) -> Option<FieldFault> {
     if case.launcher.tty.is_some() {
         return None;
     }
@@ -35,13 +37,13 @@ fn terminal(case: &Case) -> Option<Fault> {
         let message = format!("`{oracle}` needs a terminal: `launcher: {{tty: true}}`");
         return fault("expect", message);
     }
-    let needs = |event: &crate::case::During| event.what.needs_terminal();
+    let needs = |event: &crate::case::DuringEvent| event.what.needs_terminal();
     let needed = case.during.iter().any(needs);
     if needed { fault("during", "this needs a terminal: `launcher: {tty: true}`") } else { None }
 }
 
 /// Checks that a descriptor that is the terminal's has no other role.
-fn streams(case: &Case) -> Option<Fault> {
+fn streams(case: &Case) -> Option<FieldFault> {
     let tty = case.launcher.tty.as_ref()?;
     let on = |stream| case.launcher.on_terminal(stream);
     if case.stdin.is_some() && on(TtyStream::Stdin) {
@@ -56,9 +58,9 @@ fn streams(case: &Case) -> Option<Fault> {
     {
         return fault("expect", "what goes to the terminal is looked at by `displayed`");
     }
-    let closed = |event: &crate::case::During| match event.what {
-        Stimulus::Close(OutStream::Stdout) => on(TtyStream::Stdout),
-        Stimulus::Close(OutStream::Stderr) => on(TtyStream::Stderr),
+    let closed = |event: &crate::case::DuringEvent| match event.what {
+        BackendStimulus::Close(OutStream::Stdout) => on(TtyStream::Stdout),
+        BackendStimulus::Close(OutStream::Stderr) => on(TtyStream::Stderr),
         _ => false,
     };
     if case.during.iter().any(closed) {
@@ -67,7 +69,7 @@ fn streams(case: &Case) -> Option<Fault> {
     None
 }
 
-fn stdin(case: &Case) -> Option<Fault> {
+fn stdin(case: &Case) -> Option<FieldFault> {
     let on_terminal = case.launcher.on_terminal(TtyStream::Stdin);
     match case.run.stdin {
         Some(StdinFrom::Request) if case.stdin.is_none() => {
@@ -83,9 +85,9 @@ fn stdin(case: &Case) -> Option<Fault> {
     }
 }
 
-fn launcher(case: &Case) -> Option<Fault> {
-    let to_it = |event: &crate::case::During| {
-        matches!(event.what, Stimulus::Signal(_, crate::case::Target::Launcher))
+fn launcher(case: &Case) -> Option<FieldFault> {
+    let to_it = |event: &crate::case::DuringEvent| {
+        matches!(event.what, BackendStimulus::Signal(_, crate::case::SignalTarget::Launcher))
     };
     if case.during.iter().any(to_it) && !case.launcher.apart {
         return fault("during", "a signal to the launcher needs one: `launcher: {apart: true}`");
@@ -102,7 +104,7 @@ fn launcher(case: &Case) -> Option<Fault> {
 }
 
 /// A network of the harness's own is asked for, and has the addresses that are spoken of.
-fn network(case: &Case) -> Option<Fault> {
+fn network(case: &Case) -> Option<FieldFault> {
     let hosts = &case.launcher.hosts;
     if !hosts.is_empty() && !case.host.contains(&HostFact::Netns) {
         return fault("launcher", "hosts of its own need a fact: `host: [netns]`");
@@ -115,7 +117,7 @@ fn network(case: &Case) -> Option<Fault> {
 }
 
 /// An event waits for earlier ones only.
-fn events(case: &Case) -> Option<Fault> {
+fn events(case: &Case) -> Option<FieldFault> {
     let late = case.during.iter().enumerate().any(|(at, event)| match event.when {
         Moment::During(number) => number == 0 || number > at,
         _ => false,
@@ -123,7 +125,7 @@ fn events(case: &Case) -> Option<Fault> {
     if late { fault("during", "an event waits for one before it, counted from 1") } else { None }
 }
 
-fn moments(case: &Case) -> Option<Fault> {
+fn moments(case: &Case) -> Option<FieldFault> {
     let count = case.during.len();
     case.moments().find_map(|moment| match moment {
         Moment::During(number) if *number == 0 || *number > count => {
@@ -142,7 +144,7 @@ fn is_word(word: &str) -> bool {
 }
 
 /// Captured output is seen when all is over.
-fn captured(case: &Case) -> Option<Fault> {
+fn captured(case: &Case) -> Option<FieldFault> {
     if !case.run.capture {
         let needs = case.run.debug || case.expect.shown.is_some();
         return if needs { fault("run", "debug and shown are for `capture: true`") } else { None };
@@ -153,7 +155,7 @@ fn captured(case: &Case) -> Option<Fault> {
 }
 
 /// One run at a time has the places that a case names, and they lie in its own directories.
-fn exchange(case: &Case) -> Option<Fault> {
+fn exchange(case: &Case) -> Option<FieldFault> {
     if case.run.places().next().is_some() && case.parallel > 1 {
         return fault("parallel", "several runs at once cannot share a request or a result");
     }
@@ -165,7 +167,7 @@ fn exchange(case: &Case) -> Option<Fault> {
 }
 
 /// A bound says something.
-fn bounds(case: &Case) -> Option<Fault> {
+fn bounds(case: &Case) -> Option<FieldFault> {
     case.expect.times.iter().find_map(|bound| {
         if bound.from == bound.to || bound.to == Moment::Start || bound.from == Moment::Exit {
             return fault("expect", format!("no time lies {bound}"));

@@ -18,13 +18,13 @@ const LONGEST: Duration = Duration::from_secs(6);
 const LIMIT: f64 = 1.10;
 
 fn main() {
-    let folder = tempfile::Builder::new().tempdir_in(env!("CARGO_TARGET_TMPDIR")).unwrap();
-    let corpus = folder.path().join("corpus");
+    let directory = tempfile::Builder::new().tempdir_in(env!("CARGO_TARGET_TMPDIR")).unwrap();
+    let corpus = directory.path().join("corpus");
     write_corpus(&corpus);
     let mut took = Vec::new();
     println!("{GRACE} grace cases beside {SHORT} short ones, {ROUNDS} rounds");
     for _ in 0..ROUNDS {
-        let (wall, ratio) = run(&corpus, &folder.path().join("scratch"));
+        let (wall, ratio) = run(&corpus, &directory.path().join("scratch"));
         let verdict = if ratio <= LIMIT { "holds" } else { "BROKEN" };
         println!("  {wall:.2?}  {ratio:.2}x  (limit {LIMIT:.2}x: {verdict})");
         took.push(wall);

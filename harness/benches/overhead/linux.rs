@@ -19,17 +19,17 @@ const ROUNDS: usize = 5;
 /// Measures and prints.
 pub(crate) fn main() {
     let me = Path::new(env!("CARGO_BIN_EXE_boxproof"));
-    let folder = tempfile::Builder::new().tempdir_in(env!("CARGO_TARGET_TMPDIR")).unwrap();
-    let corpus = folder.path().join("corpus");
+    let directory = tempfile::Builder::new().tempdir_in(env!("CARGO_TARGET_TMPDIR")).unwrap();
+    let corpus = directory.path().join("corpus");
     write_corpus(&corpus);
-    let starts = bare_starts(me, folder.path());
+    let starts = bare_starts(me, directory.path());
     let mut criterion = criterion();
     let harness = || {
         let output = Command::new(me)
             .args(["run", "--backend", "reference", "--cases"])
             .arg(&corpus)
             .arg("--scratch")
-            .arg(folder.path().join("scratch"))
+            .arg(directory.path().join("scratch"))
             .output()
             .unwrap();
         assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stdout));
@@ -55,17 +55,17 @@ fn write_corpus(corpus: &Path) {
 }
 
 /// Returns the command lines of the processes without a harness.
-fn bare_starts(me: &Path, folder: &Path) -> Vec<Vec<std::ffi::OsString>> {
-    let workspace = folder.join("ws");
+fn bare_starts(me: &Path, directory: &Path) -> Vec<Vec<std::ffi::OsString>> {
+    let workspace = directory.join("ws");
     std::fs::create_dir_all(&workspace).unwrap();
     let run = Run::new(protocol::Command::Argv(vec!["/bin/true".into()]), workspace.clone());
     let request = RunRequest { protocol: PROTOCOL, policy: Policy::new(workspace), run };
-    let file = folder.join("request.json");
+    let file = directory.join("request.json");
     std::fs::write(&file, serde_json::to_vec(&request).unwrap()).unwrap();
     let mut starts = Vec::new();
     for at in 0..CASES {
         starts.push(vec!["/bin/true".into()]);
-        let result = folder.join(format!("result-{at}.json"));
+        let result = directory.join(format!("result-{at}.json"));
         let argv = ["reference", "run", "--request"].map(std::ffi::OsString::from);
         let mut argv: Vec<_> = std::iter::once(me.as_os_str().to_owned()).chain(argv).collect();
         argv.extend([file.clone().into(), "--result".into(), result.into()]);

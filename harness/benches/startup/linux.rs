@@ -10,7 +10,7 @@ use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 
-use boxproof::backend::{Backend, Launch, LaunchContext, SettledUser, resolve};
+use boxproof::backend::{Backend, LaunchContext, LaunchPlan, SettledUser, resolve};
 use boxproof_cases::protocol::{self, PROTOCOL, Policy, Run, RunRequest};
 use pairs::{Variant, compare, criterion};
 
@@ -19,7 +19,7 @@ const ROUNDS: usize = 41;
 /// Measures and prints.
 pub(crate) fn main() {
     let me = Path::new(env!("CARGO_BIN_EXE_boxproof"));
-    let folder = tempfile::Builder::new().tempdir_in(env!("CARGO_TARGET_TMPDIR")).unwrap();
+    let directory = tempfile::Builder::new().tempdir_in(env!("CARGO_TARGET_TMPDIR")).unwrap();
     let mut criterion = criterion();
     let names = ["none", "reference:namespaces", "reference:bubblewrap", "bubblewrap", "firejail"];
     let backends: Vec<Backend> = names
@@ -30,7 +30,7 @@ pub(crate) fn main() {
     let bare = || run(&mut Command::new("/bin/true"));
     let mut variants = vec![Variant::new("bare", bare)];
     for backend in &backends {
-        let mut start = Start::new(backend, folder.path(), 0);
+        let mut start = Start::new(backend, directory.path(), 0);
         variants.push(Variant::new(&backend.name, move || start.once()));
     }
     compare(&mut criterion, "trivial", ROUNDS, variants);
@@ -39,7 +39,7 @@ pub(crate) fn main() {
         let order = ["bubblewrap", "reference:namespaces", "reference:bubblewrap"];
         let chosen = order.iter().filter_map(|name| backends.iter().find(|b| b.name == *name));
         let variants = chosen.map(|backend| {
-            let mut start = Start::new(backend, folder.path(), denied);
+            let mut start = Start::new(backend, directory.path(), denied);
             Variant::new(&backend.name, move || start.once())
         });
         compare(&mut criterion, &format!("{denied} denied"), rounds, variants.collect());
@@ -53,12 +53,12 @@ struct Start {
 }
 
 impl Start {
-    fn new(backend: &Backend, folder: &Path, denied: usize) -> Self {
-        let folder = folder.join(format!("{}-{denied}", backend.name));
-        let workspace = folder.join("ws");
-        let (state, secret) = (folder.join("state"), folder.join("secret"));
-        for folder in [&workspace, &state, &secret] {
-            std::fs::create_dir_all(folder).unwrap();
+    fn new(backend: &Backend, directory: &Path, denied: usize) -> Self {
+        let directory = directory.join(format!("{}-{denied}", backend.name));
+        let workspace = directory.join("ws");
+        let (state, secret) = (directory.join("state"), directory.join("secret"));
+        for directory in [&workspace, &state, &secret] {
+            std::fs::create_dir_all(directory).unwrap();
         }
         let mut policy = Policy::new(workspace.clone());
         policy.deny_read = (0..denied).map(|at| denied_file(&secret, at).into()).collect();
@@ -67,7 +67,7 @@ impl Start {
         let env = BTreeMap::from([("PATH".to_owned(), "/usr/bin:/bin".to_owned())]);
         let context = LaunchContext {
             state: &state,
-            home: &folder,
+            home: &directory,
             uid: nix::unistd::geteuid().as_raw(),
             probe: Path::new("/bin/true"),
             base_env: &env,
@@ -76,7 +76,7 @@ impl Start {
             request_file: &state.join("request.json"),
             result_file: &state.join("result.json"),
         };
-        let Ok(Launch::Spawn(spawn)) = backend.launch(&request, &context) else {
+        let Ok(LaunchPlan::Spawn(spawn)) = backend.launch(&request, &context) else {
             panic!("{} cannot be asked this", backend.name)
         };
         for (path, content) in &spawn.files {
@@ -90,8 +90,8 @@ impl Start {
     }
 }
 
-fn denied_file(folder: &Path, at: usize) -> PathBuf {
-    let path = folder.join(at.to_string());
+fn denied_file(directory: &Path, at: usize) -> PathBuf {
+    let path = directory.join(at.to_string());
     std::fs::write(&path, "secret").unwrap();
     path
 }

@@ -1,5 +1,5 @@
 //! Claims of a manifest: a level for each capability, and the evidence for it. The type is
-//! [`Claims`].
+//! [`BackendClaims`].
 
 use std::collections::BTreeMap;
 use std::fmt;
@@ -11,20 +11,20 @@ use serde::{Deserialize, Deserializer, Serialize, Serializer, de};
 
 /// The claims of a backend.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub enum Claims {
+pub enum BackendClaims {
     /// Everything, whole.
     All,
     /// These.
-    Each(BTreeMap<Capability, Claim>),
+    Each(BTreeMap<Capability, ClaimedLevel>),
 }
 
 /// One claim: `enforced`, or `{enforced: documented}`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Claim {
+pub struct ClaimedLevel {
     /// The extent of the claim.
     pub level: ClaimLevel,
     /// The evidence that the backend makes this claim; none when the manifest gives none.
-    pub evidence: Option<Evidence>,
+    pub evidence: Option<ClaimEvidence>,
 }
 
 /// The evidence for a backend's claim.
@@ -32,7 +32,7 @@ pub struct Claim {
     Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize, JsonSchema,
 )]
 #[serde(rename_all = "snake_case")]
-pub enum Evidence {
+pub enum ClaimEvidence {
     /// Its own documentation or help says so.
     Documented,
     /// Its source, or the configuration it writes, says so.
@@ -41,9 +41,9 @@ pub enum Evidence {
     Observed,
 }
 
-impl Evidence {
+impl ClaimEvidence {
     /// The word for it.
-    pub fn word(self) -> &'static str {
+    pub fn keyword(self) -> &'static str {
         match self {
             Self::Documented => "documented",
             Self::Source => "source",
@@ -52,7 +52,7 @@ impl Evidence {
     }
 }
 
-impl Claims {
+impl BackendClaims {
     /// Returns whether nothing is claimed or denied.
     pub(super) fn is_empty(&self) -> bool {
         matches!(self, Self::Each(each) if each.is_empty())
@@ -69,19 +69,19 @@ impl Claims {
     }
 
     /// Returns capability → evidence, where the manifest gives one.
-    pub fn evidence(&self) -> BTreeMap<Capability, Evidence> {
+    pub fn evidence(&self) -> BTreeMap<Capability, ClaimEvidence> {
         let Self::Each(each) = self else { return BTreeMap::new() };
         each.iter().filter_map(|(name, claim)| Some((name.clone(), claim.evidence?))).collect()
     }
 }
 
-impl Default for Claims {
+impl Default for BackendClaims {
     fn default() -> Self {
         Self::Each(BTreeMap::new())
     }
 }
 
-impl Serialize for Claims {
+impl Serialize for BackendClaims {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
         match self {
             Self::All => "all".serialize(serializer),
@@ -90,88 +90,93 @@ impl Serialize for Claims {
     }
 }
 
-impl<'de> Deserialize<'de> for Claims {
+impl<'de> Deserialize<'de> for BackendClaims {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
         struct Visitor;
         impl<'de> de::Visitor<'de> for Visitor {
-            type Value = Claims;
+            type Value = BackendClaims;
 
             fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
                 f.write_str("`all`, or capability: enforced | partial | none")
             }
 
-            fn visit_str<E: de::Error>(self, word: &str) -> Result<Claims, E> {
+            fn visit_str<E: de::Error>(self, word: &str) -> Result<BackendClaims, E> {
                 match word {
-                    "all" => Ok(Claims::All),
+                    "all" => Ok(BackendClaims::All),
                     other => Err(E::invalid_value(de::Unexpected::Str(other), &self)),
                 }
             }
 
-            fn visit_map<A: de::MapAccess<'de>>(self, map: A) -> Result<Claims, A::Error> {
+            fn visit_map<A: de::MapAccess<'de>>(self, map: A) -> Result<BackendClaims, A::Error> {
                 Deserialize::deserialize(de::value::MapAccessDeserializer::new(map))
-                    .map(Claims::Each)
+                    .map(BackendClaims::Each)
             }
         }
         deserializer.deserialize_any(Visitor)
     }
 }
 
-impl JsonSchema for Claims {
+impl JsonSchema for BackendClaims {
     fn schema_name() -> std::borrow::Cow<'static, str> {
         "Claims".into()
     }
 
     fn json_schema(generator: &mut schemars::SchemaGenerator) -> schemars::Schema {
-        let each = generator.subschema_for::<BTreeMap<Capability, Claim>>();
+        let each = generator.subschema_for::<BTreeMap<Capability, ClaimedLevel>>();
         schemars::json_schema!({ "oneOf": [{ "const": "all" }, each] })
     }
 }
 
-impl Serialize for Claim {
+impl Serialize for ClaimedLevel {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
         match self.evidence {
             None => self.level.serialize(serializer),
-            Some(evidence) => BTreeMap::from([(self.level.word(), evidence)]).serialize(serializer),
+            Some(evidence) => {
+                BTreeMap::from([(self.level.keyword(), evidence)]).serialize(serializer)
+            }
         }
     }
 }
 
-impl<'de> Deserialize<'de> for Claim {
+impl<'de> Deserialize<'de> for ClaimedLevel {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
         struct Visitor;
         impl<'de> de::Visitor<'de> for Visitor {
-            type Value = Claim;
+            type Value = ClaimedLevel;
 
             fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
                 f.write_str("a level, or one level: documented | source | observed")
             }
 
-            fn visit_str<E: de::Error>(self, word: &str) -> Result<Claim, E> {
+            fn visit_str<E: de::Error>(self, word: &str) -> Result<ClaimedLevel, E> {
                 let level = ClaimLevel::deserialize(de::value::StrDeserializer::new(word))?;
-                Ok(Claim { level, evidence: None })
+                Ok(ClaimedLevel { level, evidence: None })
             }
 
-            fn visit_map<A: de::MapAccess<'de>>(self, mut map: A) -> Result<Claim, A::Error> {
+            fn visit_map<A: de::MapAccess<'de>>(
+                self,
+                mut map: A,
+            ) -> Result<ClaimedLevel, A::Error> {
                 let one = || de::Error::invalid_length(0, &"one level with its evidence");
                 let (level, evidence) = map.next_entry()?.ok_or_else(one)?;
                 if map.next_key::<ClaimLevel>()?.is_some() {
                     return Err(de::Error::custom("a claim has one level"));
                 }
-                Ok(Claim { level, evidence: Some(evidence) })
+                Ok(ClaimedLevel { level, evidence: Some(evidence) })
             }
         }
         deserializer.deserialize_any(Visitor)
     }
 }
 
-impl JsonSchema for Claim {
+impl JsonSchema for ClaimedLevel {
     fn schema_name() -> std::borrow::Cow<'static, str> {
         "Claim".into()
     }
 
     fn json_schema(generator: &mut schemars::SchemaGenerator) -> schemars::Schema {
         let level = generator.subschema_for::<ClaimLevel>();
-        let evidence = generator.subschema_for::<Evidence>();
+        let evidence = generator.subschema_for::<ClaimEvidence>();
         schemars::json_schema!({ "oneOf": [level, {
             "type": "object", "additionalProperties": evidence, "propertyNames": level,
             "minProperties": 1, "maxProperties": 1,
@@ -184,7 +189,7 @@ mod tests {
     use super::*;
     use rstest::rstest;
 
-    fn read(yaml: &str) -> Result<Claims, String> {
+    fn read(yaml: &str) -> Result<BackendClaims, String> {
         serde_yaml::from_str(yaml).map_err(|error: serde_yaml::Error| error.to_string())
     }
 
@@ -195,7 +200,7 @@ mod tests {
         let levels = claims.levels();
         assert_eq!(levels[&name("fs.write")], ClaimLevel::Enforced);
         assert_eq!(levels[&name("net.none")], ClaimLevel::Partial);
-        assert_eq!(claims.evidence(), [(name("fs.write"), Evidence::Documented)].into());
+        assert_eq!(claims.evidence(), [(name("fs.write"), ClaimEvidence::Documented)].into());
         let text = serde_yaml::to_string(&claims).unwrap();
         assert_eq!(read(&text).unwrap(), claims, "{text}");
     }

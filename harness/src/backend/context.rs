@@ -33,7 +33,7 @@ pub(super) const VARIABLES: &[&str] = &[
 ///
 /// # Errors
 /// A path that is not UTF-8: templates are text.
-pub(super) fn of(
+pub(super) fn template_context(
     program: &Path,
     request: &RunRequest,
     ctx: &LaunchContext<'_>,
@@ -45,7 +45,7 @@ pub(super) fn of(
         let reason = format!("{} is not UTF-8, and an argument template is text", path.display());
         return Err(LaunchError::Inexpressible(reason));
     }
-    let env = environment::of(&policy.env, policy.mode, ctx.base_env);
+    let env = environment::policy_environment(&policy.env, policy.mode, ctx.base_env);
     let removed: Vec<&String> =
         ctx.base_env.keys().filter(|name| !env.contains_key(*name)).collect();
     Ok(context! {

@@ -1,4 +1,4 @@
-//! Built-in false backends: [`Double`]. A case that passes on one of them proves nothing.
+//! Built-in false backends: [`DoubleReply`]. A case that passes on one of them proves nothing.
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -6,7 +6,7 @@ use serde::{Deserialize, Serialize};
 /// The answer of a false backend instead of running a command.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
-pub enum Double {
+pub enum DoubleReply {
     /// Nothing; it exits with 0.
     SilentSuccess,
     /// Nothing; it exits with 1.
@@ -20,12 +20,12 @@ pub enum Double {
     /// The record of a probe whose act succeeded, and the output and exit that the command line
     /// tells of.
     ForgerAllows,
-    /// As [`Double::ForgerDenies`], where it knows the act and the corpus forbids it; all else it
+    /// As [`DoubleReply::ForgerDenies`], where it knows the act and the corpus forbids it; all else it
     /// runs, and confines nothing.
     KnowsCorpus,
 }
 
-impl Double {
+impl DoubleReply {
     /// Every double.
     pub const ALL: [Self; 7] = [
         Self::SilentSuccess,
@@ -72,9 +72,9 @@ mod tests {
 
     #[test]
     fn each_is_called_what_its_manifest_says() {
-        for double in Double::ALL {
+        for double in DoubleReply::ALL {
             assert_eq!(serde_json::to_value(double).unwrap(), double.name());
-            assert_eq!(Double::named(double.name()), Some(double));
+            assert_eq!(DoubleReply::named(double.name()), Some(double));
         }
     }
 }

@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use boxproof_cases::protocol::{EnvBase, EnvPolicy, Mode, names_a_credential, names_injected_code};
 
 /// Builds the environment: base, scrub, pass, then set.
-pub(super) fn of(
+pub(super) fn policy_environment(
     policy: &EnvPolicy,
     mode: Mode,
     launcher: &BTreeMap<String, String>,
@@ -50,7 +50,7 @@ mod tests {
         let policy =
             EnvPolicy { base, scrub, scrub_values: false, pass, set: map(&[("B", "set")]) };
         let launcher = map(&[("A", "1"), ("B", "2"), ("T_TOKEN", "t"), ("LD_X", "l")]);
-        let env = of(&policy, mode, &launcher);
+        let env = policy_environment(&policy, mode, &launcher);
         let found: Vec<_> = env.iter().map(|(n, v)| format!("{n}={v}")).collect();
         assert_eq!(found.join(" "), expected);
     }

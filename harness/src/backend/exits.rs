@@ -1,4 +1,4 @@
-//! Meanings of an argv backend's exit code and stderr besides the command's own answer: [`Exits`].
+//! Meanings of an argv backend's exit code and stderr besides the command's own answer: [`ExitTable`].
 
 use std::collections::BTreeMap;
 
@@ -9,12 +9,12 @@ use nix::sys::signal::Signal;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use super::Pattern;
+use super::BytePattern;
 
 /// The endings that are the backend's own and not the command's.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
-pub struct Exits {
+pub struct ExitTable {
     /// The sandbox could not be built: an error, never a denial.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub setup_failed: Vec<ExitRule>,
@@ -84,16 +84,16 @@ pub struct ExitRule {
     pub stderr_prefix: String,
     /// The pattern that a line of stderr matches.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub stderr: Option<Pattern>,
+    pub stderr: Option<BytePattern>,
     /// The pattern that a line of stdout matches, for a backend that says there why it does
     /// nothing.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub stdout: Option<Pattern>,
+    pub stdout: Option<BytePattern>,
 }
 
 /// The end of a backend and its output, without noise.
 #[derive(Debug, Clone, Copy)]
-pub struct Ending<'a> {
+pub struct BackendEnding<'a> {
     /// The exit code, unless it died of a signal.
     pub code: Option<i32>,
     /// That signal.
@@ -105,8 +105,8 @@ pub struct Ending<'a> {
 }
 
 impl ExitRule {
-    fn matches(&self, ending: Ending<'_>) -> bool {
-        let is_in = |pattern: &Option<Pattern>, text| {
+    fn matches(&self, ending: BackendEnding<'_>) -> bool {
+        let is_in = |pattern: &Option<BytePattern>, text| {
             pattern.as_ref().is_none_or(|pattern| pattern.is_in(text))
         };
         let ended = match &self.signal {
@@ -120,7 +120,7 @@ impl ExitRule {
     }
 
     /// The line that tells why: of stdout where it is that which counts, else the first of stderr.
-    fn line(&self, ending: Ending<'_>) -> String {
+    fn line(&self, ending: BackendEnding<'_>) -> String {
         let first = |text: &[u8]| {
             String::from_utf8_lossy(text).lines().next().unwrap_or_default().to_owned()
         };
@@ -154,24 +154,24 @@ fn number(name: &str) -> Option<i32> {
 /// An ending that is not the command's, with the backend's own first line about it.
 #[derive(Debug, Clone, PartialEq, Eq, serde::Serialize, serde::Deserialize)]
 #[serde(rename_all = "snake_case")]
-pub enum Special {
+pub enum SpecialExit {
     /// The sandbox could not be built.
     SetupFailed(String),
     /// The policy was declined.
     Refused(String),
 }
 
-impl Exits {
+impl ExitTable {
     /// Returns the special meaning of `ending`, if it is not the command's own answer.
-    pub fn classify(&self, ending: Ending<'_>) -> Option<Special> {
+    pub fn classify(&self, ending: BackendEnding<'_>) -> Option<SpecialExit> {
         let line = |rules: &[ExitRule]| {
             rules.iter().find(|rule| rule.matches(ending)).map(|rule| rule.line(ending))
         };
         if line(&self.not_found).is_some() {
             return None;
         }
-        let refused = line(&self.refused).map(Special::Refused);
-        refused.or_else(|| line(&self.setup_failed).map(Special::SetupFailed))
+        let refused = line(&self.refused).map(SpecialExit::Refused);
+        refused.or_else(|| line(&self.setup_failed).map(SpecialExit::SetupFailed))
     }
 
     /// The first statement that does not make sense beside `claims`: its field, and why.
@@ -208,7 +208,7 @@ impl Exits {
 /// The way in which a backend is ended when its time is up.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, default)]
-pub struct Stop {
+pub struct StopMethod {
     /// The first signal, without SIG.
     pub signal: String,
     /// The receiver of the signal.
@@ -217,7 +217,7 @@ pub struct Stop {
     pub grace_ms: u64,
 }
 
-impl Stop {
+impl StopMethod {
     /// The longest grace there can be: a run waits for it with every command that hangs.
     pub const LONGEST_MS: u64 = 600_000;
 
@@ -231,7 +231,7 @@ impl Stop {
     }
 }
 
-impl Default for Stop {
+impl Default for StopMethod {
     fn default() -> Self {
         Self { signal: "TERM".to_owned(), to: StopTarget::Backend, grace_ms: 5_000 }
     }
@@ -242,7 +242,7 @@ mod tests {
     use super::*;
     use rstest::rstest;
 
-    fn exits() -> Exits {
+    fn exits() -> ExitTable {
         let exits = "setup_failed: [{exit: 1, stderr_prefix: 'box: '}]
 refused: [{exit: 1, stderr_prefix: 'box: policy'}, {stderr: '^ERROR .*: policy$'}]
 not_found: [{exit: 1, stderr_prefix: 'box: execvp '}]";
@@ -250,37 +250,37 @@ not_found: [{exit: 1, stderr_prefix: 'box: execvp '}]";
     }
 
     #[rstest]
-    #[case(1, "box: no namespace\nmore", Some(Special::SetupFailed("box: no namespace".into())))]
-    #[case(1, "box: policy too fine", Some(Special::Refused("box: policy too fine".into())))]
+    #[case(1, "box: no namespace\nmore", Some(SpecialExit::SetupFailed("box: no namespace".into())))]
+    #[case(1, "box: policy too fine", Some(SpecialExit::Refused("box: policy too fine".into())))]
     #[case(1, "box: execvp nope: No such file", None)]
     #[case(2, "box: no namespace", None)]
     #[case(1, "the command's own words: box: ", None)]
-    #[case(9, "warning\nERROR 7: policy\n", Some(Special::Refused("warning".into())))]
+    #[case(9, "warning\nERROR 7: policy\n", Some(SpecialExit::Refused("warning".into())))]
     #[case(9, "warning\nERROR 7: policy not\n", None)]
     #[case(1, "", None)]
     fn endings_are_told_apart(
         #[case] exit: i32,
         #[case] stderr: &str,
-        #[case] special: Option<Special>,
+        #[case] special: Option<SpecialExit>,
     ) {
         let stderr = stderr.as_bytes();
-        let ending = Ending { code: Some(exit), signal: None, stdout: b"", stderr };
+        let ending = BackendEnding { code: Some(exit), signal: None, stdout: b"", stderr };
         assert_eq!(exits().classify(ending), special);
     }
 
     #[rstest]
-    #[case(1, "checking\nbox is not installed\n", Some(Special::SetupFailed("box is not installed".into())))]
+    #[case(1, "checking\nbox is not installed\n", Some(SpecialExit::SetupFailed("box is not installed".into())))]
     #[case(0, "box is not installed\n", None)]
     #[case(1, "the command says: box is not installed\n", None)]
     fn what_stdout_says_counts_where_a_rule_looks_there(
         #[case] exit: i32,
         #[case] stdout: &str,
-        #[case] special: Option<Special>,
+        #[case] special: Option<SpecialExit>,
     ) {
         let text = "setup_failed: [{exit: 1, stdout: '^box is not installed$'}]";
-        let exits: Exits = serde_yaml::from_str(text).unwrap();
+        let exits: ExitTable = serde_yaml::from_str(text).unwrap();
         let stdout = stdout.as_bytes();
-        let ending = Ending { code: Some(exit), signal: None, stdout, stderr: b"hint\n" };
+        let ending = BackendEnding { code: Some(exit), signal: None, stdout, stderr: b"hint\n" };
         assert_eq!(exits.classify(ending), special);
     }
 
@@ -294,13 +294,13 @@ not_found: [{exit: 1, stderr_prefix: 'box: execvp '}]";
         #[case] wanted: bool,
     ) {
         let text = "setup_failed: [{signal: ABRT, stderr: 'Assertion .* failed'}]";
-        let exits: Exits = serde_yaml::from_str(text).unwrap();
+        let exits: ExitTable = serde_yaml::from_str(text).unwrap();
         let stderr = b"box: Assertion `uid == 0' failed.\n";
-        let special = exits.classify(Ending { code, signal, stdout: b"", stderr });
+        let special = exits.classify(BackendEnding { code, signal, stdout: b"", stderr });
         assert_eq!(special.is_some(), wanted);
         let any = "setup_failed: [{stderr: 'Assertion .* failed'}]";
-        let exits: Exits = serde_yaml::from_str(any).unwrap();
-        let special = exits.classify(Ending { code, signal, stdout: b"", stderr });
+        let exits: ExitTable = serde_yaml::from_str(any).unwrap();
+        let special = exits.classify(BackendEnding { code, signal, stdout: b"", stderr });
         assert_eq!(special.is_some(), code.is_some(), "a command may die of a signal");
     }
 
@@ -312,7 +312,7 @@ not_found: [{exit: 1, stderr_prefix: 'box: execvp '}]";
     #[case("signal: 1", "exec.signal_code", "signal's number")]
     #[case("timed_out: 124", "fs.write", "supervise.timeout")]
     fn a_statement_fits_the_claims(#[case] exits: &str, #[case] claim: &str, #[case] why: &str) {
-        let exits: Exits = serde_yaml::from_str(exits).unwrap();
+        let exits: ExitTable = serde_yaml::from_str(exits).unwrap();
         let claims = BTreeMap::from([(Capability::new(claim).unwrap(), ClaimLevel::Partial)]);
         let (_, message) = exits.fault(&claims).unwrap();
         assert!(message.contains(why), "{message}");
@@ -323,7 +323,7 @@ not_found: [{exit: 1, stderr_prefix: 'box: execvp '}]";
     #[case("timed_out: 124", "supervise.timeout")]
     #[case("{}", "exec.signal_code")]
     fn a_statement_that_fits_is_taken(#[case] exits: &str, #[case] claim: &str) {
-        let exits: Exits = serde_yaml::from_str(exits).unwrap();
+        let exits: ExitTable = serde_yaml::from_str(exits).unwrap();
         let claims = BTreeMap::from([(Capability::new(claim).unwrap(), ClaimLevel::Enforced)]);
         assert_eq!(exits.fault(&claims), None);
     }

@@ -3,14 +3,14 @@
 use std::collections::BTreeMap;
 use std::path::Path;
 
-use boxproof_cases::case::Platform;
+use boxproof_cases::case::HostPlatform;
 
 use super::resolve::{self, BackendError};
 use super::{Manifest, SettledUser, program};
 
 /// A program that is not here, or not in the right version.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Lack {
+pub struct MissingProgram {
     /// The program's name.
     pub program: String,
     /// Package manager → package.
@@ -22,16 +22,20 @@ pub struct Lack {
 ///
 /// # Errors
 /// An unknown backend, or one that cannot be queried.
-pub fn lacks(spec: &str, me: &Path, settled: &SettledUser) -> Result<Vec<Lack>, BackendError> {
+pub fn lacks(
+    spec: &str,
+    me: &Path,
+    settled: &SettledUser,
+) -> Result<Vec<MissingProgram>, BackendError> {
     let Some((manifest, _)) = resolve::manifest(spec)? else { return Ok(Vec::new()) };
-    if !manifest.platforms.contains(&Platform::HERE) || manifest.program.is_empty() {
+    if !manifest.platforms.contains(&HostPlatform::HERE) || manifest.program.is_empty() {
         return Ok(Vec::new());
     }
-    let lack = |(program, install): (&String, &BTreeMap<String, String>)| Lack {
+    let lack = |(program, install): (&String, &BTreeMap<String, String>)| MissingProgram {
         program: program.clone(),
         install: install.clone(),
     };
-    let mut lacks: Vec<Lack> = programs(&manifest)
+    let mut lacks: Vec<MissingProgram> = programs(&manifest)
         .filter(|(program, _)| program::find(program).is_none())
         .map(lack)
         .collect();

@@ -1,15 +1,19 @@
-//! Launch of a request: the process to start ([`Launch`]).
+//! Launch of a request: the process to start ([`LaunchPlan`]).
 
 use std::collections::BTreeMap;
 use std::ffi::OsString;
 use std::path::{Path, PathBuf};
 
-use boxproof_cases::case::Documents;
+use boxproof_cases::case::PolicyDocuments;
 use boxproof_cases::protocol::{
-    Document, Mode, ProfileRequest, Reading, RunRequest, SettingsDialect, SettingsRunRequest,
+    Document, Mode, ProfileRequest, RunRequest, SettingsDialect, SettingsRunRequest,
+    SourcePrecedence,
 };
 
-use super::{Backend, Double, Exits, Kind, Manifest, Noise, Stop, context, program, template};
+use super::{
+    Backend, BackendKind, BackendNoise, DoubleReply, ExitTable, Manifest, StopMethod, context,
+    program, template,
+};
 
 /// The harness's part of a launch.
 #[derive(Debug, Clone, Copy)]
@@ -26,9 +30,9 @@ pub struct LaunchContext<'a> {
     /// The launcher's environment.
     pub base_env: &'a BTreeMap<String, String>,
     /// The documents that a native request asks for in place of the policy.
-    pub documents: Option<&'a Documents>,
+    pub documents: Option<&'a PolicyDocuments>,
     /// Settings that a native request has in place of the policy, and their reading.
-    pub settings: Option<(&'a Document, Reading)>,
+    pub settings: Option<(&'a Document, SourcePrecedence)>,
     /// The path to which a native request is written.
     pub request_file: &'a Path,
     /// The path at which a native result is expected.
@@ -37,9 +41,9 @@ pub struct LaunchContext<'a> {
 
 /// The start of a run.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub enum Launch {
+pub enum LaunchPlan {
     /// As this process.
-    Spawn(Box<Spawn>),
+    Spawn(Box<SpawnPlan>),
     /// Not at all: the backend refuses every policy.
     Refuse {
         /// The message of the refusal.
@@ -49,7 +53,7 @@ pub enum Launch {
 
 /// The process to start, and how to read what it does.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
-pub struct Spawn {
+pub struct SpawnPlan {
     /// Program and arguments.
     pub argv: Vec<OsString>,
     /// The whole environment of the backend's process.
@@ -67,11 +71,11 @@ pub struct Spawn {
     /// Errnos that are refusals besides, by how the backend closes things under this policy.
     pub besides: Vec<&'static str>,
     /// The endings that are the backend's own.
-    pub exits: Exits,
+    pub exits: ExitTable,
     /// The lines that the backend writes of its own.
-    pub noise: Noise,
+    pub noise: BackendNoise,
     /// The way in which it is ended when its time is up.
-    pub stop: Stop,
+    pub stop: StopMethod,
     /// Globs of paths it may leave behind, below `$WS`, `$HOME` or `$TMPDIR`.
     pub residue: Vec<String>,
 }
@@ -96,28 +100,28 @@ impl Backend {
         &self,
         request: &RunRequest,
         ctx: &LaunchContext<'_>,
-    ) -> Result<Launch, LaunchError> {
+    ) -> Result<LaunchPlan, LaunchError> {
         let spawn = match &self.kind {
-            Kind::Argv(manifest) => self.by_manifest(manifest, request, ctx)?,
-            Kind::Native { program, prefix, mechanism } => {
+            BackendKind::Argv(manifest) => self.by_manifest(manifest, request, ctx)?,
+            BackendKind::Native { program, prefix, mechanism } => {
                 native(program, prefix, mechanism, request, ctx)?
             }
-            Kind::Receipts(_) => {
+            BackendKind::Receipts(_) => {
                 let why = "it is a receipts channel and runs no commands";
                 return Err(LaunchError::Inexpressible(why.to_owned()));
             }
             // A double is played where its arm is watched; a double that is not played is run.
-            Kind::Bare | Kind::Double(Double::KnowsCorpus) => Spawn {
+            BackendKind::Bare | BackendKind::Double(DoubleReply::KnowsCorpus) => SpawnPlan {
                 argv: request.run.command.to_argv().into_iter().map(Into::into).collect(),
                 ..plain(request, ctx)
             },
-            Kind::Refuse | Kind::Double(_) => {
-                return Ok(Launch::Refuse {
+            BackendKind::Refuse | BackendKind::Double(_) => {
+                return Ok(LaunchPlan::Refuse {
                     message: format!("{}: refused, as always", self.name),
                 });
             }
         };
-        Ok(Launch::Spawn(Box::new(spawn)))
+        Ok(LaunchPlan::Spawn(Box::new(spawn)))
     }
 
     fn by_manifest(
@@ -125,9 +129,9 @@ impl Backend {
         manifest: &Manifest,
         request: &RunRequest,
         ctx: &LaunchContext<'_>,
-    ) -> Result<Spawn, LaunchError> {
+    ) -> Result<SpawnPlan, LaunchError> {
         let program = self.program.as_deref().unwrap_or(Path::new(&manifest.program));
-        let scene = context::of(program, request, ctx)?;
+        let scene = context::template_context(program, request, ctx)?;
         for rule in &manifest.inexpressible {
             if template::holds(&rule.when, &scene)? {
                 return Err(LaunchError::Inexpressible(rule.reason.clone()));
@@ -149,7 +153,7 @@ impl Backend {
         spawn.besides = besides(manifest, &scene)?;
         spawn.set_up = steps(&manifest.set_up, &scene)?;
         spawn.tear_down = steps(&manifest.tear_down, &scene)?;
-        Ok(Spawn {
+        Ok(SpawnPlan {
             exits: manifest.exits.clone(),
             noise: manifest.noise.rendered(&scene)?,
             stop: manifest.stop.clone(),
@@ -194,13 +198,13 @@ fn steps(
 
 /// Returns the launch that every backend has: the launcher's environment and the command's working
 /// directory.
-fn plain(request: &RunRequest, ctx: &LaunchContext<'_>) -> Spawn {
-    Spawn { env: ctx.base_env.clone(), cwd: request.run.cwd.0.clone(), ..Spawn::default() }
+fn plain(request: &RunRequest, ctx: &LaunchContext<'_>) -> SpawnPlan {
+    SpawnPlan { env: ctx.base_env.clone(), cwd: request.run.cwd.0.clone(), ..SpawnPlan::default() }
 }
 
 /// Turns the run into one under a profile.
-fn profiled(request: &RunRequest, documents: &Documents) -> ProfileRequest {
-    let Documents { dialect, documents, profile, workspace } = documents.clone();
+fn profiled(request: &RunRequest, documents: &PolicyDocuments) -> ProfileRequest {
+    let PolicyDocuments { dialect, documents, profile, workspace } = documents.clone();
     let root = &request.policy.workspace;
     let named = workspace.map(|name| root.as_path().join(name).into());
     ProfileRequest {
@@ -214,7 +218,10 @@ fn profiled(request: &RunRequest, documents: &Documents) -> ProfileRequest {
 }
 
 /// Turns the run into one under settings.
-fn set(request: &RunRequest, (document, reading): (&Document, Reading)) -> SettingsRunRequest {
+fn set(
+    request: &RunRequest,
+    (document, reading): (&Document, SourcePrecedence),
+) -> SettingsRunRequest {
     SettingsRunRequest {
         protocol: request.protocol,
         dialect: SettingsDialect::Caliban,
@@ -232,7 +239,7 @@ fn native(
     mechanism: &str,
     request: &RunRequest,
     ctx: &LaunchContext<'_>,
-) -> Result<Spawn, LaunchError> {
+) -> Result<SpawnPlan, LaunchError> {
     let mut request = request.clone();
     // Where nothing is to be confined, no mechanism is asked to do it.
     if request.run.mechanism == "auto" && request.policy.mode != Mode::Unconfined {
@@ -249,7 +256,7 @@ fn native(
     argv.extend(prefix.iter().map(Into::into));
     argv.extend(["run".into(), "--request".into(), ctx.request_file.into()]);
     argv.extend(["--result".into(), ctx.result_file.into()]);
-    Ok(Spawn {
+    Ok(SpawnPlan {
         argv,
         files: vec![(ctx.request_file.to_owned(), text)],
         result: Some(ctx.result_file.to_owned()),

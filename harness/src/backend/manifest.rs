@@ -4,12 +4,15 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
 
 use boxproof_cases::Capability;
-use boxproof_cases::case::Platform;
+use boxproof_cases::case::HostPlatform;
 use boxproof_cases::load::{LoadError, parse};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use super::{Claims, Double, Exits, Noise, Parts, Stop, VersionRange, parts, template};
+use super::{
+    BackendClaims, BackendNoise, ChannelParts, DoubleReply, ExitTable, StopMethod, VersionRange,
+    parts, template,
+};
 
 /// One backend, as its file describes it.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
@@ -37,7 +40,7 @@ pub struct Manifest {
     pub version_range: Option<VersionRange>,
     /// The platforms it runs on; by default every one.
     #[serde(default = "everywhere")]
-    pub platforms: Vec<Platform>,
+    pub platforms: Vec<HostPlatform>,
     /// Package manager → what to install with it.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub install: BTreeMap<String, String>,
@@ -48,8 +51,8 @@ pub struct Manifest {
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub run_as: Option<RunAs>,
     /// The claims: `all`, or capability → level. An absent capability is not claimed.
-    #[serde(default, skip_serializing_if = "Claims::is_empty")]
-    pub claims: Claims,
+    #[serde(default, skip_serializing_if = "BackendClaims::is_empty")]
+    pub claims: BackendClaims,
     /// Capabilities that it does not claim but is asked for all the same, because its users rely
     /// on them. Reports show them as asked, not claimed.
     #[serde(default, skip_serializing_if = "BTreeSet::is_empty")]
@@ -62,10 +65,10 @@ pub struct Manifest {
     pub argv: String,
     /// Kind `receipts`: how the parts of the channel are called.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub receipts: Option<Parts>,
+    pub receipts: Option<ChannelParts>,
     /// Kind `double`: the answer that it gives instead of running the command.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub double: Option<Double>,
+    pub double: Option<DoubleReply>,
     /// Kinds `native` and `receipts`: the program's arguments before the verb.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub prefix: Vec<String>,
@@ -87,7 +90,7 @@ pub struct Manifest {
     pub tear_down: Vec<String>,
     /// Policies it has no way to say. The first rule that holds gives the reason.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
-    pub inexpressible: Vec<Rule>,
+    pub inexpressible: Vec<InexpressibleRule>,
     /// An expression: whether what the policy does not grant is not there inside, so that finding
     /// nothing is a refusal where the control found something. Empty: never.
     #[serde(default, skip_serializing_if = "String::is_empty")]
@@ -98,27 +101,27 @@ pub struct Manifest {
     pub stands_in: String,
     /// The endings that are its own and not the command's.
     #[serde(default)]
-    pub exits: Exits,
+    pub exits: ExitTable,
     /// Lines of its own between those of the command.
     #[serde(default)]
-    pub noise: Noise,
+    pub noise: BackendNoise,
     /// The way in which it is ended when its time is up.
     #[serde(default)]
-    pub stop: Stop,
+    pub stop: StopMethod,
     /// Globs of paths it may leave behind, each below `$WS`, `$HOME` or `$TMPDIR`.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub residue: Vec<String>,
     /// The place in which the command's processes can be seen.
     #[serde(default)]
-    pub liveness: Liveness,
+    pub liveness: LivenessScope,
     /// True if the command's output is handed on only when it has ended, so that none of it can be
     /// read meanwhile: cases that wait for a word of it cannot be asked.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub holds_output: bool,
 }
 
-fn everywhere() -> Vec<Platform> {
-    vec![Platform::Linux, Platform::Macos]
+fn everywhere() -> Vec<HostPlatform> {
+    vec![HostPlatform::Linux, HostPlatform::Macos]
 }
 
 /// The way in which a backend is started.
@@ -155,7 +158,7 @@ pub enum RunAs {
 /// The place in which the processes of a command can be seen.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
-pub enum Liveness {
+pub enum LivenessScope {
     /// In the host's /proc.
     #[default]
     Proc,
@@ -177,7 +180,7 @@ pub struct ConfigFile {
 /// A policy that cannot be said.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
-pub struct Rule {
+pub struct InexpressibleRule {
     /// An expression over the template's variables.
     pub when: String,
     /// The reason.
@@ -244,10 +247,10 @@ impl Manifest {
         if let Some((field, message)) = self.exits.fault(&self.claims.levels()) {
             return fault(field, message);
         }
-        if self.stop.grace_ms > Stop::LONGEST_MS {
+        if self.stop.grace_ms > StopMethod::LONGEST_MS {
             return fault(
                 "stop.grace_ms",
-                &format!("at most {} ms, ten minutes", Stop::LONGEST_MS),
+                &format!("at most {} ms, ten minutes", StopMethod::LONGEST_MS),
             );
         }
         if let Some(glob) = self.residue.iter().find(|glob| !is_rooted(glob)) {
@@ -264,7 +267,7 @@ impl Manifest {
         glob.or_else(stop).map(|(field, message)| (field.to_owned(), message))
     }
 
-    /// Returns the user for whom these runs are meant.
+    /// Returns the user that these runs are meant for.
     pub fn run_as(&self) -> RunAs {
         use ManifestKind::{Bare, Double, Refuse};
         let starts = !matches!(self.kind, Bare | Refuse | Double);
@@ -286,7 +289,7 @@ impl Manifest {
         let channel = self
             .receipts
             .iter()
-            .flat_map(Parts::templates)
+            .flat_map(ChannelParts::templates)
             .map(|(field, text)| (field, template::check_with(text, parts::VARIABLES)));
         let texts = texts.chain(channel);
         let said = [("hides", &self.hides), ("stands_in", &self.stands_in)];

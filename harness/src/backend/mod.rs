@@ -13,8 +13,8 @@ mod noise;
 mod parts;
 mod pattern;
 mod program;
+mod query_user;
 mod resolve;
-mod settled;
 mod shipped;
 mod template;
 mod version;
@@ -25,24 +25,28 @@ use std::path::PathBuf;
 use boxproof_cases::Capability;
 use boxproof_cases::protocol::ClaimLevel;
 
-pub use claims::{Claim, Claims, Evidence};
-pub use double::Double;
-pub use exits::{Ending, ExitRule, Exits, SignalExit, SignalWord, Special, Stop};
-pub use install::{Lack, lacks};
-pub use launch::{Launch, LaunchContext, LaunchError, Spawn};
-pub use manifest::{ConfigFile, Liveness, Manifest, ManifestKind, Rule, RunAs, schema};
-pub use noise::{Noise, Sound};
-pub use parts::{Callable, Parts};
-pub use pattern::Pattern;
+pub use claims::{BackendClaims, ClaimEvidence, ClaimedLevel};
+pub use double::DoubleReply;
+pub use exits::{
+    BackendEnding, ExitRule, ExitTable, SignalExit, SignalWord, SpecialExit, StopMethod,
+};
+pub use install::{MissingProgram, lacks};
+pub use launch::{LaunchContext, LaunchError, LaunchPlan, SpawnPlan};
+pub use manifest::{
+    ConfigFile, InexpressibleRule, LivenessScope, Manifest, ManifestKind, RunAs, schema,
+};
+pub use noise::{BackendNoise, NoisePattern};
+pub use parts::{ChannelCommands, ChannelParts};
+pub use pattern::BytePattern;
+pub use query_user::SettledUser;
 pub use resolve::{BackendError, resolve, run_as};
-pub use settled::SettledUser;
 pub use shipped::{
     channels as shipped_channels, doubles as shipped_doubles, names as shipped_names,
     pinned_versions, plain_cases, text as shipped_text,
 };
 pub use version::VersionRange;
 
-use crate::known::Known;
+use crate::known::KnownFailures;
 
 /// Returns whether PATH has an executable called `name`.
 pub fn is_in_path(name: &str) -> bool {
@@ -67,22 +71,22 @@ pub struct Backend {
     /// Capability → level; an absent capability is not claimed.
     pub claims: BTreeMap<Capability, ClaimLevel>,
     /// Capability → how its claim is known, where the manifest says so.
-    pub evidence: BTreeMap<Capability, Evidence>,
+    pub evidence: BTreeMap<Capability, ClaimEvidence>,
     /// Not claimed, but asked all the same, because every user of the tool relies on it.
     pub asked: BTreeSet<Capability>,
     /// Known limits, one sentence each.
     pub limits: Vec<String>,
     /// The way in which it is started.
-    pub kind: Kind,
+    pub kind: BackendKind,
     /// Its known failures.
-    pub known: Known,
+    pub known: KnownFailures,
     /// Set when it cannot be run here.
-    pub missing: Option<Missing>,
+    pub missing: Option<MissingBackend>,
 }
 
 /// The way in which a backend is started.
 #[derive(Debug, Clone)]
-pub enum Kind {
+pub enum BackendKind {
     /// By the argument vector its manifest renders.
     Argv(Box<Manifest>),
     /// By the verbs of the protocol.
@@ -101,12 +105,12 @@ pub enum Kind {
     /// Not at all: every run is refused.
     Refuse,
     /// Not at all: the double gives its answer instead.
-    Double(Double),
+    Double(DoubleReply),
 }
 
 /// The reason why a backend cannot be run here, and its remedy.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Missing {
+pub struct MissingBackend {
     /// The thing that is missing, such as `bwrap is not installed`.
     pub what: String,
     /// The remedy.
@@ -121,21 +125,21 @@ impl Backend {
 
     /// Returns the double, if this is a false backend that gives answers instead of running
     /// commands.
-    pub fn double(&self) -> Option<Double> {
+    pub fn double(&self) -> Option<DoubleReply> {
         match self.kind {
-            Kind::Double(double) => Some(double),
+            BackendKind::Double(double) => Some(double),
             _ => None,
         }
     }
 
     /// Returns whether the command's processes are in the host's /proc.
     pub fn is_in_proc(&self) -> bool {
-        !matches!(&self.kind, Kind::Argv(manifest) if manifest.liveness == Liveness::Heartbeat)
+        !matches!(&self.kind, BackendKind::Argv(manifest) if manifest.liveness == LivenessScope::Heartbeat)
     }
 
     /// Returns whether the command's output can be read while it runs.
     pub fn is_heard(&self) -> bool {
-        !matches!(&self.kind, Kind::Argv(manifest) if manifest.holds_output)
+        !matches!(&self.kind, BackendKind::Argv(manifest) if manifest.holds_output)
     }
 
     /// Returns whether cases that need `capability` are run: it is claimed, or asked all the same.

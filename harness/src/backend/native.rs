@@ -9,7 +9,7 @@ use boxproof_cases::Capability;
 use boxproof_cases::protocol::{Capabilities, ClaimLevel, PROTOCOL, from_json};
 use boxproof_reports::excerpt;
 
-use crate::host::ask::{self, Asked, AskedAs};
+use crate::host::program_answer::{self, AskedAs, PendingProgram};
 
 /// The deadline of a program's answer to `capabilities`.
 pub(super) const PATIENCE: Duration = Duration::from_secs(10);
@@ -21,14 +21,14 @@ const LONGEST: usize = 500;
 pub(super) const AUTO: &str = "auto";
 
 /// A native backend's answer about itself, its claims checked against the closed list.
-pub(super) struct Answer {
+pub(super) struct NativeAnswer {
     pub(super) said: Capabilities,
     pub(super) claims: BTreeMap<Capability, ClaimLevel>,
 }
 
 /// A program that is being asked for its capabilities.
-pub(super) struct Question {
-    asked: Asked,
+pub(super) struct CapabilityQuery {
+    asked: PendingProgram,
     mechanism: String,
 }
 
@@ -37,28 +37,28 @@ pub(super) struct Question {
 ///
 /// # Errors
 /// The reason why it cannot be asked, for a person.
-pub(super) fn ask(
+pub(super) fn query_capabilities(
     program: &Path,
     prefix: &[String],
     mechanism: &str,
     user: Option<&AskedAs>,
-) -> Result<Question, String> {
+) -> Result<CapabilityQuery, String> {
     let mut argv: Vec<OsString> = vec![program.into()];
     argv.extend(prefix.iter().map(Into::into));
     argv.push("capabilities".into());
     if mechanism != AUTO {
         argv.extend(["--mechanism".into(), mechanism.into()]);
     }
-    let asked = ask::start(&argv, user).map_err(|error| error.to_string())?;
-    Ok(Question { asked, mechanism: mechanism.to_owned() })
+    let asked = program_answer::start(&argv, user).map_err(|error| error.to_string())?;
+    Ok(CapabilityQuery { asked, mechanism: mechanism.to_owned() })
 }
 
-impl Question {
+impl CapabilityQuery {
     /// Its answer, given up after `patience`.
     ///
     /// # Errors
     /// The fault of the answer, for a person.
-    pub(super) fn answer(self, patience: Duration) -> Result<Answer, String> {
+    pub(super) fn answer(self, patience: Duration) -> Result<NativeAnswer, String> {
         let answer = self.asked.answer(Instant::now() + patience);
         let answer = answer.map_err(|error| error.to_string())?;
         match answer.code {
@@ -71,7 +71,7 @@ impl Question {
     }
 }
 
-fn read(stdout: &[u8], mechanism: &str) -> Result<Answer, String> {
+fn read(stdout: &[u8], mechanism: &str) -> Result<NativeAnswer, String> {
     let said: Capabilities =
         from_json(stdout).map_err(|error| format!("its answer is no claim: {error}"))?;
     if said.protocol != PROTOCOL {
@@ -82,7 +82,7 @@ fn read(stdout: &[u8], mechanism: &str) -> Result<Answer, String> {
     }
     let claims = said.claims.iter().map(|(name, level)| Ok((Capability::new(name)?, *level)));
     let claims = claims.collect::<Result<_, String>>()?;
-    Ok(Answer { said, claims })
+    Ok(NativeAnswer { said, claims })
 }
 
 #[cfg(test)]
@@ -115,7 +115,7 @@ mod tests {
     fn a_program_that_hangs_is_given_up() {
         let sh = Path::new("/bin/sh");
         let prefix = ["-c".to_owned(), "exec sleep 1000".to_owned()];
-        let question = ask(sh, &prefix, AUTO, None).unwrap();
+        let question = query_capabilities(sh, &prefix, AUTO, None).unwrap();
         let error = question.answer(Duration::from_millis(50)).err().unwrap();
         assert!(error.contains("given up"), "{error}");
     }

@@ -1,21 +1,21 @@
-//! Noise of a backend between the lines of the command, and its removal: [`Noise`].
+//! Noise of a backend between the lines of the command, and its removal: [`BackendNoise`].
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use super::{LaunchError, Pattern, template};
+use super::{BytePattern, LaunchError, template};
 
 /// The noise of a backend between the lines of the command. It is taken out before anything is
 /// compared, except where a case is about the streams themselves.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
-pub struct Noise {
+pub struct BackendNoise {
     /// On stdout.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
-    pub stdout: Vec<Sound>,
+    pub stdout: Vec<NoisePattern>,
     /// On stderr.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
-    pub stderr: Vec<Sound>,
+    pub stderr: Vec<NoisePattern>,
 }
 
 /// The form of one piece of noise.
@@ -24,24 +24,24 @@ pub struct Noise {
     untagged,
     expecting = "noise is the start of a line as a text, {line: PATTERN}, or {from: PATTERN, to: TEXT}"
 )]
-pub enum Sound {
+pub enum NoisePattern {
     /// A line that starts like this.
     Prefix(String),
     /// A line the whole of which matches.
     Whole {
         /// The pattern, tried on the line without its end.
-        line: Pattern,
+        line: BytePattern,
     },
     /// A stretch, over lines or within one.
     Stretch {
         /// Its first bytes match this.
-        from: Pattern,
+        from: BytePattern,
         /// Its last bytes are this: a template, rendered for each run.
         to: String,
     },
 }
 
-impl Sound {
+impl NoisePattern {
     fn is(&self, line: &[u8]) -> bool {
         match self {
             Self::Prefix(prefix) => line.starts_with(prefix.as_bytes()),
@@ -58,13 +58,13 @@ impl Sound {
     }
 }
 
-impl Noise {
+impl BackendNoise {
     /// Renders the templates in the noise of both streams.
     ///
     /// # Errors
     /// A template that cannot be rendered.
     pub(super) fn rendered(&self, scene: &minijinja::Value) -> Result<Self, LaunchError> {
-        let all = |sounds: &[Sound]| -> Result<Vec<Sound>, LaunchError> {
+        let all = |sounds: &[NoisePattern]| -> Result<Vec<NoisePattern>, LaunchError> {
             sounds.iter().map(|sound| sound.rendered(scene)).collect()
         };
         Ok(Self { stdout: all(&self.stdout)?, stderr: all(&self.stderr)? })
@@ -73,17 +73,17 @@ impl Noise {
     /// The templates in it.
     pub(super) fn templates(&self) -> impl Iterator<Item = &str> {
         self.stdout.iter().chain(&self.stderr).filter_map(|sound| match sound {
-            Sound::Stretch { to, .. } => Some(to.as_str()),
+            NoisePattern::Stretch { to, .. } => Some(to.as_str()),
             _ => None,
         })
     }
 
     /// Removes from `stream` the stretches, then the lines that match `sounds`; all other bytes
     /// stay.
-    pub fn strip(sounds: &[Sound], stream: &[u8]) -> Vec<u8> {
+    pub fn strip(sounds: &[NoisePattern], stream: &[u8]) -> Vec<u8> {
         let mut rest = stream.to_vec();
         for sound in sounds {
-            if let Sound::Stretch { from, to } = sound {
+            if let NoisePattern::Stretch { from, to } = sound {
                 rest = without_stretches(from, to.as_bytes(), &rest);
             }
         }
@@ -96,7 +96,7 @@ impl Noise {
 }
 
 /// A stretch that does not end stays, all of it.
-fn without_stretches(from: &Pattern, to: &[u8], stream: &[u8]) -> Vec<u8> {
+fn without_stretches(from: &BytePattern, to: &[u8], stream: &[u8]) -> Vec<u8> {
     let mut out = Vec::with_capacity(stream.len());
     let mut rest = stream;
     while let Some(start) = from.find(rest) {
@@ -113,8 +113,8 @@ mod tests {
     use super::*;
     use rstest::rstest;
 
-    fn stdout(yaml: &str) -> Vec<Sound> {
-        let noise: Noise = serde_yaml::from_str(yaml).unwrap();
+    fn stdout(yaml: &str) -> Vec<NoisePattern> {
+        let noise: BackendNoise = serde_yaml::from_str(yaml).unwrap();
         noise.stdout
     }
 
@@ -125,7 +125,7 @@ mod tests {
     #[case(b"12ms took\n12ms\n12msec\na 12ms", b"12msec\na 12ms")]
     fn noise_goes_line_by_line(#[case] stream: &[u8], #[case] rest: &[u8]) {
         let sounds = stdout(r"stdout: ['log: ', {line: '\d+ms( .*)?'}]");
-        assert_eq!(Noise::strip(&sounds, stream), rest);
+        assert_eq!(BackendNoise::strip(&sounds, stream), rest);
     }
 
     #[rstest]
@@ -135,13 +135,13 @@ mod tests {
     #[case(b"7 runs: a\nb\nx7 ends a\n7 runs: a\nb\n", b"x")]
     #[case(b"\xff\n\n", b"\xff\n\n")]
     fn a_stretch_goes_from_its_start_to_its_end(#[case] stream: &[u8], #[case] rest: &[u8]) {
-        let noise: Noise = serde_yaml::from_str(
+        let noise: BackendNoise = serde_yaml::from_str(
             "stdout: [{from: '[0-9]+ runs: ', to: \"{{ command | join(' ') }}\\n\"}, \
              {from: '[0-9] ends', to: \"\\n\"}]",
         )
         .unwrap();
         let scene = minijinja::context! { command => ["a\nb"] };
         let noise = noise.rendered(&scene).unwrap();
-        assert_eq!(Noise::strip(&noise.stdout, stream), rest);
+        assert_eq!(BackendNoise::strip(&noise.stdout, stream), rest);
     }
 }

@@ -10,7 +10,7 @@ use minijinja::Value;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use super::{Backend, Kind, template};
+use super::{Backend, BackendKind, template};
 
 /// The variables that a template of a part can ask for.
 pub(super) const VARIABLES: &[&str] = &[
@@ -41,7 +41,7 @@ pub(super) const VARIABLES: &[&str] = &[
 /// `listening` and the address.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
-pub struct Parts {
+pub struct ChannelParts {
     /// Serves `socket`, signs with `key`, appends to `store`, in the form of `profile`.
     pub daemon: String,
     /// Serves `listen` with `cert`, `cert_key` and `ca`, and hands on to `socket`.
@@ -77,7 +77,7 @@ const VERBS: [&str; 5] = [
      {% if provenance %}\n--provenance\n{% endif %}\n{{ file }}\n",
 ];
 
-impl Parts {
+impl ChannelParts {
     /// The verbs of the protocol.
     pub(super) fn of_protocol() -> Self {
         let [daemon, relay, proxy, export, verify] = VERBS.map(str::to_owned);
@@ -123,14 +123,14 @@ impl Parts {
 
 /// The calls of a channel's parts.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Callable {
+pub struct ChannelCommands {
     program: PathBuf,
     prefix: Vec<String>,
     /// The templates.
-    pub parts: Parts,
+    pub parts: ChannelParts,
 }
 
-impl Callable {
+impl ChannelCommands {
     /// The argument vector that `template` makes with these variables.
     ///
     /// # Errors
@@ -165,19 +165,22 @@ impl Callable {
 
 impl Backend {
     /// Returns the calls of its receipts channel, if it has one.
-    pub fn channel(&self) -> Option<Callable> {
+    pub fn channel(&self) -> Option<ChannelCommands> {
         match &self.kind {
-            Kind::Native { program, prefix, .. } => Some(Callable {
+            BackendKind::Native { program, prefix, .. } => Some(ChannelCommands {
                 program: program.clone(),
                 prefix: prefix.clone(),
-                parts: Parts::of_protocol(),
+                parts: ChannelParts::of_protocol(),
             }),
-            Kind::Receipts(manifest) => Some(Callable {
+            BackendKind::Receipts(manifest) => Some(ChannelCommands {
                 program: self.program.clone().unwrap_or_else(|| PathBuf::from(&manifest.program)),
                 prefix: manifest.prefix.clone(),
                 parts: manifest.receipts.clone()?,
             }),
-            Kind::Argv(_) | Kind::Bare | Kind::Refuse | Kind::Double(_) => None,
+            BackendKind::Argv(_)
+            | BackendKind::Bare
+            | BackendKind::Refuse
+            | BackendKind::Double(_) => None,
         }
     }
 }

@@ -1,4 +1,4 @@
-//! A regular expression of a manifest: [`Pattern`].
+//! A regular expression of a manifest: [`BytePattern`].
 
 use std::borrow::Cow;
 
@@ -8,12 +8,12 @@ use serde::{Deserialize, Deserializer, Serialize, Serializer, de};
 
 /// A regular expression over bytes; `^` and `$` stand for the ends of a line.
 #[derive(Debug, Clone)]
-pub struct Pattern {
+pub struct BytePattern {
     part: Regex,
     whole: Regex,
 }
 
-impl Pattern {
+impl BytePattern {
     /// Compiles `text`.
     ///
     /// # Errors
@@ -46,28 +46,28 @@ impl Pattern {
     }
 }
 
-impl PartialEq for Pattern {
+impl PartialEq for BytePattern {
     fn eq(&self, other: &Self) -> bool {
         self.as_str() == other.as_str()
     }
 }
 
-impl Eq for Pattern {}
+impl Eq for BytePattern {}
 
-impl Serialize for Pattern {
+impl Serialize for BytePattern {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
         self.as_str().serialize(serializer)
     }
 }
 
-impl<'de> Deserialize<'de> for Pattern {
+impl<'de> Deserialize<'de> for BytePattern {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
         let text = String::deserialize(deserializer)?;
         Self::new(&text).map_err(de::Error::custom)
     }
 }
 
-impl JsonSchema for Pattern {
+impl JsonSchema for BytePattern {
     fn schema_name() -> Cow<'static, str> {
         "Pattern".into()
     }
@@ -97,14 +97,14 @@ mod tests {
         #[case] part: bool,
         #[case] whole: bool,
     ) {
-        let pattern = Pattern::new(pattern).unwrap();
+        let pattern = BytePattern::new(pattern).unwrap();
         let text = text.as_bytes();
         assert_eq!((pattern.is_in(text), pattern.is_whole(text)), (part, whole));
     }
 
     #[test]
     fn what_is_no_pattern_is_an_error() {
-        assert!(Pattern::new("(").unwrap_err().contains("unclosed group"));
-        assert!(serde_yaml::from_str::<Pattern>("'('").is_err());
+        assert!(BytePattern::new("(").unwrap_err().contains("unclosed group"));
+        assert!(serde_yaml::from_str::<BytePattern>("'('").is_err());
     }
 }

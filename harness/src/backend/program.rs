@@ -8,7 +8,7 @@ use std::time::Duration;
 
 use sha2::{Digest, Sha256};
 
-use crate::host::ask::{self, AskedAs};
+use crate::host::program_answer::{self, AskedAs};
 
 /// The deadline of a program's answer about its version.
 const PATIENCE: Duration = Duration::from_secs(10);
@@ -43,7 +43,7 @@ pub(super) fn version(
     let argv: Vec<OsString> =
         std::iter::once(program.into()).chain(arguments.iter().map(Into::into)).collect();
     // Some write a log or a configuration wherever they are started.
-    let answer = ask::ask_at_home_of_its_own(&argv, user, PATIENCE).ok();
+    let answer = program_answer::ask_at_home_of_its_own(&argv, user, PATIENCE).ok();
     let answer = answer.filter(|answer| answer.code == Some(0))?;
     version_in(&answer.first_line())
 }
@@ -108,6 +108,6 @@ mod tests {
         let abc = "ba7816bf8f01cfea414140de5dae2223b00361a396177a9cb410ff61f20015ad";
         assert_eq!(sha256(&file).as_deref(), Some(abc));
         assert!(find("sh").is_some_and(|sh| sh.is_absolute()));
-        assert_eq!(find(dir.path().to_str().unwrap()), None, "a folder is no program");
+        assert_eq!(find(dir.path().to_str().unwrap()), None, "a directory is no program");
     }
 }

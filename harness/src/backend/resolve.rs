@@ -3,15 +3,16 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
 
-use boxproof_cases::case::Platform;
+use boxproof_cases::case::HostPlatform;
 use boxproof_cases::load::{FILE_LIMIT, LoadError};
 use boxproof_reports::excerpt;
 
 use super::{
-    Backend, Kind, Manifest, ManifestKind, Missing, RunAs, SettledUser, native, program, shipped,
+    Backend, BackendKind, Manifest, ManifestKind, MissingBackend, RunAs, SettledUser, native,
+    program, shipped,
 };
-use crate::host::ask::AskedAs;
-use crate::known::{Known, is_exempt};
+use crate::host::program_answer::AskedAs;
+use crate::known::{KnownFailures, is_exempt};
 use crate::plain_file;
 
 /// The most characters of a version or mechanism that a backend tells.
@@ -73,8 +74,8 @@ fn look_up(spec: &str, me: &Path, settled: &SettledUser) -> Result<Backend, Back
     let (name, mechanism) = spec.split_once(':').unwrap_or((spec, native::AUTO));
     if name == REFERENCE {
         let prefix = vec![REFERENCE.to_owned()];
-        let start = Start { program: me.to_owned(), prefix, mechanism, user: None };
-        return by_verbs(spec, start, Known::default());
+        let start = NativeStart { program: me.to_owned(), prefix, mechanism, user: None };
+        return by_verbs(spec, start, KnownFailures::default());
     }
     if let Some((manifest, known)) = manifest(spec)? {
         return from_manifest(manifest, known, settled);
@@ -82,14 +83,15 @@ fn look_up(spec: &str, me: &Path, settled: &SettledUser) -> Result<Backend, Back
     match program::find(spec) {
         Some(program) => {
             let name = program.file_name().unwrap_or_default().to_string_lossy().into_owned();
-            let start = Start { program, prefix: Vec::new(), mechanism: native::AUTO, user: None };
-            by_verbs(&name, start, Known::default())
+            let start =
+                NativeStart { program, prefix: Vec::new(), mechanism: native::AUTO, user: None };
+            by_verbs(&name, start, KnownFailures::default())
         }
         None => Err(BackendError::Unknown { spec: spec.to_owned(), shipped: all_names() }),
     }
 }
 
-/// Returns the user for whom the runs of the backend `spec` are meant; a program without a manifest
+/// Returns the user that the runs of the backend `spec` are meant for; a program without a manifest
 /// is for any. Starts nothing.
 ///
 /// # Errors
@@ -99,13 +101,13 @@ pub fn run_as(spec: &str) -> Result<RunAs, BackendError> {
 }
 
 /// The manifest that `spec` means, with its known failures, if it means one.
-pub(super) fn manifest(spec: &str) -> Result<Option<(Manifest, Known)>, BackendError> {
+pub(super) fn manifest(spec: &str) -> Result<Option<(Manifest, KnownFailures)>, BackendError> {
     if spec.ends_with(".yaml") || spec.ends_with(".yml") {
         return from_file(Path::new(spec)).map(Some);
     }
     let Some(shipped) = shipped::find(spec) else { return Ok(None) };
     let manifest = Manifest::parse(&shipped.file, shipped.text)?;
-    let known = shipped.known.map(|(file, text)| Known::parse(&file, text, &manifest.name));
+    let known = shipped.known.map(|(file, text)| KnownFailures::parse(&file, text, &manifest.name));
     let known = known.transpose()?.unwrap_or_default().shipped();
     Ok(Some((manifest, known)))
 }
@@ -116,7 +118,7 @@ fn all_names() -> String {
     names.into_iter().collect::<Vec<_>>().join(", ")
 }
 
-fn from_file(file: &Path) -> Result<(Manifest, Known), BackendError> {
+fn from_file(file: &Path) -> Result<(Manifest, KnownFailures), BackendError> {
     let manifest = Manifest::parse(file, &read(file)?)?;
     if is_exempt(&manifest.name) {
         let message = format!(
@@ -127,9 +129,9 @@ fn from_file(file: &Path) -> Result<(Manifest, Known), BackendError> {
     }
     let beside: PathBuf = file.with_extension("known.yaml");
     let known = if beside.symlink_metadata().is_ok() {
-        Known::parse(&beside, &read(&beside)?, &manifest.name)?
+        KnownFailures::parse(&beside, &read(&beside)?, &manifest.name)?
     } else {
-        Known::default()
+        KnownFailures::default()
     };
     Ok((manifest, known))
 }
@@ -142,11 +144,11 @@ fn read(file: &Path) -> Result<String, LoadError> {
 
 fn from_manifest(
     manifest: Manifest,
-    known: Known,
+    known: KnownFailures,
     settled: &SettledUser,
 ) -> Result<Backend, BackendError> {
-    if !manifest.platforms.contains(&Platform::HERE) {
-        let missing = Missing {
+    if !manifest.platforms.contains(&HostPlatform::HERE) {
+        let missing = MissingBackend {
             what: format!("{} does not run on this platform", manifest.name),
             hint: "leave it out here".to_owned(),
         };
@@ -165,7 +167,7 @@ fn from_manifest(
     match (manifest.kind, program) {
         (ManifestKind::Native, Some(program)) => {
             let (prefix, mechanism) = (manifest.prefix, native::AUTO);
-            by_verbs(&manifest.name, Start { program, prefix, mechanism, user }, known)
+            by_verbs(&manifest.name, NativeStart { program, prefix, mechanism, user }, known)
         }
         (_, program) => {
             let version = program
@@ -178,17 +180,20 @@ fn from_manifest(
 }
 
 /// The first thing that `manifest` needs and that is not here.
-fn lacking(manifest: &Manifest) -> Option<Missing> {
+fn lacking(manifest: &Manifest) -> Option<MissingBackend> {
     let itself = std::iter::once((&manifest.program, &manifest.install, &manifest.homepage));
     let others = manifest.requires.iter().map(|(program, install)| (program, install, &None));
     let mut programs = itself.chain(others);
     let absent = programs.find(|(program, ..)| program::find(program).is_none());
     if let Some((program, install, homepage)) = absent {
         let what = format!("{program} is not installed");
-        return Some(Missing { what, hint: install_hint(program, install, homepage.as_deref()) });
+        return Some(MissingBackend {
+            what,
+            hint: install_hint(program, install, homepage.as_deref()),
+        });
     }
     let ordinary = !nix::unistd::geteuid().is_root();
-    (manifest.run_as() == RunAs::Root && ordinary).then(|| Missing {
+    (manifest.run_as() == RunAs::Root && ordinary).then(|| MissingBackend {
         what: format!("{} needs root", manifest.name),
         hint: "run boxproof as root".to_owned(),
     })
@@ -196,7 +201,7 @@ fn lacking(manifest: &Manifest) -> Option<Missing> {
 
 /// Returns `backend`, marked as missing if its version is not one that its manifest is about.
 fn in_range(backend: Backend) -> Backend {
-    let (Kind::Argv(manifest) | Kind::Receipts(manifest)) = &backend.kind else {
+    let (BackendKind::Argv(manifest) | BackendKind::Receipts(manifest)) = &backend.kind else {
         return backend;
     };
     let Some(range) = &manifest.version_range else { return backend };
@@ -209,7 +214,7 @@ fn in_range(backend: Backend) -> Backend {
         version => format!("{} {version} is not {range}", backend.name),
     };
     let hint = install_hint(&manifest.program, &manifest.install, manifest.homepage.as_deref());
-    Backend { missing: Some(Missing { what, hint }), ..backend }
+    Backend { missing: Some(MissingBackend { what, hint }), ..backend }
 }
 
 fn install_hint(
@@ -227,9 +232,9 @@ fn install_hint(
 
 fn found(
     manifest: Manifest,
-    known: Known,
+    known: KnownFailures,
     program: Option<PathBuf>,
-    missing: Option<Missing>,
+    missing: Option<MissingBackend>,
 ) -> Backend {
     Backend {
         name: manifest.name.clone(),
@@ -243,13 +248,15 @@ fn found(
         asked: manifest.asked.clone(),
         limits: manifest.limits.clone(),
         kind: match manifest.kind {
-            ManifestKind::Argv => Kind::Argv(Box::new(manifest)),
-            ManifestKind::Receipts => Kind::Receipts(Box::new(manifest)),
-            ManifestKind::Bare => Kind::Bare,
-            ManifestKind::Refuse => Kind::Refuse,
-            ManifestKind::Double => manifest.double.map_or(Kind::Refuse, Kind::Double),
+            ManifestKind::Argv => BackendKind::Argv(Box::new(manifest)),
+            ManifestKind::Receipts => BackendKind::Receipts(Box::new(manifest)),
+            ManifestKind::Bare => BackendKind::Bare,
+            ManifestKind::Refuse => BackendKind::Refuse,
+            ManifestKind::Double => {
+                manifest.double.map_or(BackendKind::Refuse, BackendKind::Double)
+            }
             // Reached only where the program is missing, so that nothing is started by it.
-            ManifestKind::Native => Kind::Native {
+            ManifestKind::Native => BackendKind::Native {
                 program: PathBuf::from(&manifest.program),
                 prefix: manifest.prefix.clone(),
                 mechanism: native::AUTO.to_owned(),
@@ -261,7 +268,7 @@ fn found(
 }
 
 /// The way in which a native backend is started.
-struct Start<'a> {
+struct NativeStart<'a> {
     program: PathBuf,
     /// Arguments before the verb.
     prefix: Vec<String>,
@@ -270,9 +277,13 @@ struct Start<'a> {
     user: Option<&'a AskedAs>,
 }
 
-fn by_verbs(name: &str, start: Start<'_>, known: Known) -> Result<Backend, BackendError> {
-    let Start { program, prefix, mechanism, user } = start;
-    let question = native::ask(&program, &prefix, mechanism, user);
+fn by_verbs(
+    name: &str,
+    start: NativeStart<'_>,
+    known: KnownFailures,
+) -> Result<Backend, BackendError> {
+    let NativeStart { program, prefix, mechanism, user } = start;
+    let question = native::query_capabilities(&program, &prefix, mechanism, user);
     // While it answers.
     let sha256 = program::sha256(&program);
     let answer = question.and_then(|question| question.answer(native::PATIENCE));
@@ -292,7 +303,7 @@ fn by_verbs(name: &str, start: Start<'_>, known: Known) -> Result<Backend, Backe
         evidence: BTreeMap::new(),
         asked: BTreeSet::new(),
         limits: answer.said.limits.iter().map(|limit| excerpt(limit, SENTENCE)).collect(),
-        kind: Kind::Native { program, prefix, mechanism: mechanism.to_owned() },
+        kind: BackendKind::Native { program, prefix, mechanism: mechanism.to_owned() },
         known,
         missing: None,
     })

@@ -8,7 +8,7 @@ use boxproof_cases::load::{LoadError, parse};
 use include_dir::{Dir, include_dir};
 use serde::de::DeserializeOwned;
 
-use super::{Double, Manifest, ManifestKind};
+use super::{DoubleReply, Manifest, ManifestKind};
 
 static BACKENDS: Dir<'_> = include_dir!("$CARGO_MANIFEST_DIR/backends");
 
@@ -19,7 +19,7 @@ const KNOWN: &str = ".known";
 const LISTS: [&str; 2] = ["plain", "versions"];
 
 /// A shipped manifest: path and text, and those of its known failures.
-pub(super) struct Shipped {
+pub(super) struct ShippedManifest {
     pub(super) file: PathBuf,
     pub(super) text: &'static str,
     pub(super) known: Option<(PathBuf, &'static str)>,
@@ -49,18 +49,18 @@ pub fn channels() -> Vec<&'static str> {
 
 /// The names of those that run nothing and say something else instead: they are for the audit.
 pub fn doubles() -> Vec<&'static str> {
-    names().into_iter().filter(|name| Double::named(name).is_some()).collect()
+    names().into_iter().filter(|name| DoubleReply::named(name).is_some()).collect()
 }
 
 /// The shipped manifest called `name`.
-pub(super) fn find(name: &str) -> Option<Shipped> {
+pub(super) fn find(name: &str) -> Option<ShippedManifest> {
     let text = |file: &str| BACKENDS.get_file(file)?.contents_utf8();
     let at = |file: &str| PathBuf::from("backends").join(file);
     let (file, known) = (format!("{name}.yaml"), format!("{name}{KNOWN}.yaml"));
     if name.ends_with(KNOWN) || LISTS.contains(&name) {
         return None;
     }
-    Some(Shipped {
+    Some(ShippedManifest {
         text: text(&file)?,
         known: text(&known).map(|text| (at(&known), text)),
         file: at(&file),

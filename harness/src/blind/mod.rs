@@ -1,5 +1,5 @@
 //! A second look at a sample of cases, without anything that tells a test from ordinary work: which
-//! cases ([`Share`]), and the same acts done by ordinary programs ([`ordinary`]). Pure.
+//! cases ([`SampleShare`]), and the same acts done by ordinary programs ([`ordinary`]). Pure.
 
 mod act;
 mod programs;
@@ -8,16 +8,16 @@ use std::fmt;
 use std::str::FromStr;
 
 use boxproof_cases::Case;
-use boxproof_cases::case::{Act, Control, Decision, Moment};
+use boxproof_cases::case::{Act, Control, ExpectedDecision, Moment};
 use sha2::{Digest, Sha256};
 
 /// The share of the cases that get a second look.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Share {
+pub struct SampleShare {
     percent: u8,
 }
 
-impl Share {
+impl SampleShare {
     /// One case of ten.
     pub const SAMPLE: Self = Self { percent: 10 };
     /// Every case.
@@ -32,7 +32,7 @@ impl Share {
     }
 }
 
-impl FromStr for Share {
+impl FromStr for SampleShare {
     type Err = String;
 
     fn from_str(text: &str) -> Result<Self, String> {
@@ -47,7 +47,7 @@ impl FromStr for Share {
     }
 }
 
-impl fmt::Display for Share {
+impl fmt::Display for SampleShare {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match *self {
             Self::ALL => f.write_str("all"),
@@ -83,7 +83,10 @@ pub fn ordinary(case: &Case) -> Result<Case, String> {
 fn obstacle(case: &Case) -> Option<&'static str> {
     let obstacles = [
         (
-            matches!(case.expect.decision, Decision::Refused | Decision::AllowedOrRefused(_)),
+            matches!(
+                case.expect.decision,
+                ExpectedDecision::Refused | ExpectedDecision::AllowedOrRefused(_)
+            ),
             "a policy is declined, and only the backend's words tell that",
         ),
         (case.uses("VICTIM"), "its victim is a program of the harness"),
@@ -116,7 +119,7 @@ mod tests {
     #[case("100%", "all")]
     #[case("7%", "7%")]
     fn a_share_is_read(#[case] text: &str, #[case] shown: &str) {
-        assert_eq!(text.parse::<Share>().unwrap().to_string(), shown);
+        assert_eq!(text.parse::<SampleShare>().unwrap().to_string(), shown);
     }
 
     #[rstest]
@@ -126,21 +129,21 @@ mod tests {
     #[case("half")]
     #[case("")]
     fn what_is_no_share_is_refused_with_a_remedy(#[case] text: &str) {
-        let error = text.parse::<Share>().unwrap_err();
+        let error = text.parse::<SampleShare>().unwrap_err();
         assert!(error.contains("use `all`, or a percentage"), "{error}");
     }
 
     #[test]
     fn a_sample_depends_on_its_seed_and_is_as_large_as_its_share() {
         let ids: Vec<String> = (0..4000).map(|number| format!("fs/case-{number}")).collect();
-        let sample = |share: Share, seed: &str| {
+        let sample = |share: SampleShare, seed: &str| {
             ids.iter().filter(|id| share.takes(seed, id)).cloned().collect::<Vec<_>>()
         };
-        let [one, other] = ["a", "b"].map(|seed| sample(Share::SAMPLE, seed));
+        let [one, other] = ["a", "b"].map(|seed| sample(SampleShare::SAMPLE, seed));
         assert!((300..500).contains(&one.len()), "{}", one.len());
         assert_ne!(one, other);
-        assert_eq!(one, sample(Share::SAMPLE, "a"));
-        assert_eq!(sample(Share::ALL, "a").len(), ids.len());
+        assert_eq!(one, sample(SampleShare::SAMPLE, "a"));
+        assert_eq!(sample(SampleShare::ALL, "a").len(), ids.len());
     }
 
     #[rstest]

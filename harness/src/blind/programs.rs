@@ -30,10 +30,10 @@ const WRITE_FD: &str = "open(F, \">&=\", $a[0]) or die \"$!\\n\"; \
     defined(syswrite(F, $a[1])) or die \"$!\\n\"";
 
 /// The arguments of a probe.
-type Args = BTreeMap<String, Vec<String>>;
+type ProbeArgs = BTreeMap<String, Vec<String>>;
 
 /// The command line that does what `probe` does with `args`, where there is one.
-pub(super) fn argv(probe: &str, args: &Args) -> Option<Vec<String>> {
+pub(super) fn argv(probe: &str, args: &ProbeArgs) -> Option<Vec<String>> {
     let given = |name: &str| args.get(name).and_then(|values| values.first()).map(String::as_str);
     let value = |name: &str| given(name).unwrap_or_default();
     let (path, to, text) = (value("path"), value("to"), value("text"));
@@ -42,7 +42,11 @@ pub(super) fn argv(probe: &str, args: &Args) -> Option<Vec<String>> {
         .or_else(|| other(probe, args, &value))
 }
 
-fn file(probe: &str, args: &Args, (path, to, text): (&str, &str, &str)) -> Option<Vec<String>> {
+fn file(
+    probe: &str,
+    args: &ProbeArgs,
+    (path, to, text): (&str, &str, &str),
+) -> Option<Vec<String>> {
     let one = |name: &str| args.get(name).and_then(|values| values.first()).map(String::as_str);
     let plain = |words: &[&str]| Some(words.iter().map(ToString::to_string).collect());
     match probe {
@@ -111,7 +115,11 @@ fn socket<'a>(probe: &str, value: &impl Fn(&str) -> &'a str) -> Option<Vec<Strin
     }
 }
 
-fn other<'a>(probe: &str, args: &Args, value: &impl Fn(&str) -> &'a str) -> Option<Vec<String>> {
+fn other<'a>(
+    probe: &str,
+    args: &ProbeArgs,
+    value: &impl Fn(&str) -> &'a str,
+) -> Option<Vec<String>> {
     match probe {
         "exit" => shell("exit \"$1\"", &[value("code")]),
         "die" => shell("kill -s \"$1\" $$", &[value("signal").trim_start_matches("SIG")]),
@@ -149,7 +157,7 @@ mod tests {
     use rstest::rstest;
 
     fn does(probe: &str, args: &[(&str, &str)]) -> Option<Vec<String>> {
-        let mut given = Args::new();
+        let mut given = ProbeArgs::new();
         for (name, value) in args {
             given.entry((*name).to_owned()).or_default().push((*value).to_owned());
         }

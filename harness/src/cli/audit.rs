@@ -8,15 +8,15 @@ use std::path::PathBuf;
 use boxproof_cases::Suite;
 use boxproof_reports::{CaseRow, Verdict};
 
-use super::{Cases, Failure, backends, print_text};
-use crate::backend::{Double, SettledUser, shipped_doubles};
-use crate::session::{Conclusion, Finished, Request, conduct, tools_for};
+use super::{CaseArgs, CliFailure, backends, print_text};
+use crate::backend::{DoubleReply, SettledUser, shipped_doubles};
+use crate::session::{CompletedRun, RunConclusion, SessionRequest, conduct, tools_for};
 
 /// Arguments of `audit`.
 #[derive(Debug, clap::Args)]
-pub(super) struct Args {
+pub(super) struct AuditArgs {
     #[command(flatten)]
-    cases: Cases,
+    cases: CaseArgs,
     /// The number of CPU-bound arms in flight; by default twice the cores.
     #[arg(long, value_name = "N")]
     jobs: Option<usize>,
@@ -36,13 +36,13 @@ const ALLOW_ALL: &str = "allow-all";
 const DENY_ALL: &str = "deny-all";
 const KNOWING: &str = "knows-corpus";
 
-pub(super) fn run(args: Args) -> Result<i32, Failure> {
+pub(super) fn run(args: AuditArgs) -> Result<i32, CliFailure> {
     let suite = args.cases.suite()?;
     let selection = args.cases.selection(&suite)?;
     let tools = tools_for(&suite, &selection);
     let doubles = shipped_doubles().into_iter().filter(|name| args.knowing || *name != KNOWING);
     let specs = [ALLOW_ALL, DENY_ALL].into_iter().chain(doubles);
-    let request = Request {
+    let request = SessionRequest {
         suite: suite.clone(),
         selection,
         backends: backends(&specs.map(str::to_owned).collect::<Vec<_>>(), &SettledUser::own())?,
@@ -57,8 +57,8 @@ pub(super) fn run(args: Args) -> Result<i32, Failure> {
         reproduce: args.cases.reproduce(),
     };
     let finished = match conduct(&request, tools, &mut ())? {
-        Conclusion::Finished(finished) => finished,
-        Conclusion::Interrupted(signal, _) => return Ok(128 + signal as i32),
+        RunConclusion::Finished(finished) => finished,
+        RunConclusion::Interrupted(signal, _) => return Ok(128 + signal as i32),
     };
     let mut text = String::new();
     let forged = tell_forged(&finished, &mut text);
@@ -76,7 +76,7 @@ pub(super) fn run(args: Args) -> Result<i32, Failure> {
 
 /// Tells what is wrong on the backends that allow or deny all, and how much it is; `None` where
 /// nothing was audited.
-fn tell_vacuous(finished: &Finished, suite: &Suite, text: &mut String) -> Option<usize> {
+fn tell_vacuous(finished: &CompletedRun, suite: &Suite, text: &mut String) -> Option<usize> {
     let audited: Vec<&CaseRow> = finished.rows.iter().filter(|row| concerns(row, suite)).collect();
     let (inapplicable, audited): (Vec<_>, Vec<_>) =
         audited.into_iter().partition(|row| row.verdict == Verdict::NotApplicable);
@@ -86,9 +86,9 @@ fn tell_vacuous(finished: &Finished, suite: &Suite, text: &mut String) -> Option
             "{} on {}: {} {} instead of {}: {}\n",
             row.id,
             row.backend,
-            row.verdict.word(),
+            row.verdict.keyword(),
             row.reason,
-            wanted(row).word(),
+            wanted(row).keyword(),
             row.message
         ));
     }
@@ -100,7 +100,7 @@ fn tell_vacuous(finished: &Finished, suite: &Suite, text: &mut String) -> Option
 }
 
 /// The rows of one double that were judged, and those of them that pass.
-fn played(finished: &Finished, double: Double) -> (usize, Vec<&CaseRow>) {
+fn played(finished: &CompletedRun, double: DoubleReply) -> (usize, Vec<&CaseRow>) {
     let rows = finished.rows.iter().filter(|row| row.backend == double.name());
     let judged: Vec<_> = rows.filter(|row| row.verdict != Verdict::NotApplicable).collect();
     let passes = judged.iter().copied().filter(|row| row.verdict == Verdict::Pass);
@@ -108,9 +108,9 @@ fn played(finished: &Finished, double: Double) -> (usize, Vec<&CaseRow>) {
 }
 
 /// Tells which rows pass on a double that runs nothing and forges nothing, and how many.
-fn tell_idle(finished: &Finished, text: &mut String) -> usize {
+fn tell_idle(finished: &CompletedRun, text: &mut String) -> usize {
     let mut all = 0;
-    for double in Double::ALL.into_iter().filter(|double| !double.forges()) {
+    for double in DoubleReply::ALL.into_iter().filter(|double| !double.forges()) {
         let (judged, passes) = played(finished, double);
         for row in &passes {
             text.push_str(&format!(
@@ -125,9 +125,9 @@ fn tell_idle(finished: &Finished, text: &mut String) -> usize {
 }
 
 /// Tells which rows pass on a forged record, by area, and how many.
-fn tell_forged(finished: &Finished, text: &mut String) -> usize {
+fn tell_forged(finished: &CompletedRun, text: &mut String) -> usize {
     let mut all = 0;
-    for double in Double::ALL.into_iter().filter(|double| double.forges() && !double.runs()) {
+    for double in DoubleReply::ALL.into_iter().filter(|double| double.forges() && !double.runs()) {
         let (judged, passes) = played(finished, double);
         let mut areas: BTreeMap<&str, usize> = BTreeMap::new();
         for row in &passes {
@@ -152,8 +152,8 @@ fn tell_forged(finished: &Finished, text: &mut String) -> usize {
 }
 
 /// Tells how many rows pass on a liar that knows the corpus.
-fn tell_knowing(finished: &Finished, text: &mut String) {
-    let (judged, passes) = played(finished, Double::KnowsCorpus);
+fn tell_knowing(finished: &CompletedRun, text: &mut String) {
+    let (judged, passes) = played(finished, DoubleReply::KnowsCorpus);
     if judged > 0 {
         text.push_str(&format!(
             "{KNOWING}: {} of {judged} pass; a second look (`run --blind`) shows it\n",
@@ -164,7 +164,7 @@ fn tell_knowing(finished: &Finished, text: &mut String) {
 
 /// Denials concern the backend that allows all, allowances the one that denies all.
 fn concerns(row: &CaseRow, suite: &Suite) -> bool {
-    if Double::named(&row.backend).is_some() {
+    if DoubleReply::named(&row.backend).is_some() {
         return false;
     }
     let case = suite.cases.iter().find(|case| case.id.as_str() == row.id);

@@ -6,19 +6,19 @@ use boxproof_cases::Capability;
 use boxproof_cases::protocol::ClaimLevel;
 use clap::Subcommand;
 
-use super::user::{Who, settle, settle_questions};
-use super::{Failure, backends, check, install, print_text};
-use crate::backend::{Backend, Kind, shipped_names};
+use super::user::{UserArgs, become_run_user, settle_questions};
+use super::{CliFailure, backends, check, install, print_text};
+use crate::backend::{Backend, BackendKind, shipped_names};
 
 /// Arguments of `backend`.
 #[derive(Debug, clap::Args)]
-pub(super) struct Args {
+pub(super) struct BackendArgs {
     #[command(subcommand)]
-    verb: Verb,
+    verb: BackendVerb,
 }
 
 #[derive(Debug, Subcommand)]
-enum Verb {
+enum BackendVerb {
     /// Every shipped backend, whether it is installed, and how to install it.
     List,
     /// Show a backend's claims, and its known limits.
@@ -42,18 +42,18 @@ enum Verb {
         #[arg(long, value_name = "DIR")]
         scratch: Option<PathBuf>,
         #[command(flatten)]
-        who: Who,
+        who: UserArgs,
     },
 }
 
-pub(super) fn run(args: Args) -> Result<i32, Failure> {
+pub(super) fn run(args: BackendArgs) -> Result<i32, CliFailure> {
     match args.verb {
-        Verb::List => list(),
-        Verb::Show { backend } => show(&backends(&[backend], &settle_questions(None)?)?[0]),
-        Verb::InstallHint { names, script } => install::run(&names, script),
-        Verb::Check { backend, scratch, who } => {
+        BackendVerb::List => list(),
+        BackendVerb::Show { backend } => show(&backends(&[backend], &settle_questions(None)?)?[0]),
+        BackendVerb::InstallHint { names, script } => install::run(&names, script),
+        BackendVerb::Check { backend, scratch, who } => {
             let specs = [backend];
-            let settled = settle(&who, &specs, || Ok(()))?;
+            let settled = become_run_user(&who, &specs, || Ok(()))?;
             check::run(backends(&specs, &settled)?, scratch)
         }
     }
@@ -62,13 +62,13 @@ pub(super) fn run(args: Args) -> Result<i32, Failure> {
 /// Returns the version of a backend, or a text in its place.
 fn version_words(backend: &Backend) -> String {
     let unknown = match &backend.kind {
-        Kind::Argv(_) => "no version to be had",
+        BackendKind::Argv(_) => "no version to be had",
         _ => "built in",
     };
     backend.version.clone().unwrap_or_else(|| unknown.to_owned())
 }
 
-fn list() -> Result<i32, Failure> {
+fn list() -> Result<i32, CliFailure> {
     let names: Vec<String> =
         std::iter::once("reference").chain(shipped_names()).map(str::to_owned).collect();
     for backend in backends(&names, &settle_questions(None)?)? {
@@ -82,7 +82,7 @@ fn list() -> Result<i32, Failure> {
     Ok(0)
 }
 
-fn show(backend: &Backend) -> Result<i32, Failure> {
+fn show(backend: &Backend) -> Result<i32, CliFailure> {
     let or_none = |text: Option<String>| text.unwrap_or_else(|| "none".to_owned());
     print_text(&format!("{}\n", backend.name))?;
     print_text(&format!("  version    {}\n", or_none(backend.version.clone())))?;
@@ -97,9 +97,9 @@ fn show(backend: &Backend) -> Result<i32, Failure> {
     for capability in Capability::all() {
         let level = match backend.claim(&capability) {
             ClaimLevel::None if backend.asked.contains(&capability) => "asked",
-            level => level.word(),
+            level => level.keyword(),
         };
-        let evidence = backend.evidence.get(&capability).map_or("", |evidence| evidence.word());
+        let evidence = backend.evidence.get(&capability).map_or("", |evidence| evidence.keyword());
         let (name, meaning) = (capability.name(), capability.meaning());
         print_text(&format!("  {level:9} {name:30} {evidence:11} {meaning}\n"))?;
     }

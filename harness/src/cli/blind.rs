@@ -1,7 +1,7 @@
 //! `--blind`: the share of the cases that get a second look.
 
-use super::Failure;
-use crate::blind::Share;
+use super::CliFailure;
+use crate::blind::SampleShare;
 
 /// The arguments of a second look.
 #[derive(Debug, clap::Args)]
@@ -15,12 +15,12 @@ pub(super) struct SecondLook {
 
 impl SecondLook {
     /// The share of the cases, and the filter that stood in its place: it may be left out.
-    pub(super) fn read(&self) -> Result<(Option<Share>, Option<&str>), Failure> {
+    pub(super) fn read(&self) -> Result<(Option<SampleShare>, Option<&str>), CliFailure> {
         let Some(word) = self.blind.as_deref() else { return Ok((None, None)) };
         let is_share = word == "all" || word.ends_with('%') || word.parse::<u64>().is_ok();
         match is_share {
-            true => word.parse().map(|share| (Some(share), None)).map_err(Failure::usage),
-            false => Ok((Some(Share::SAMPLE), Some(word))),
+            true => word.parse().map(|share| (Some(share), None)).map_err(CliFailure::usage),
+            false => Ok((Some(SampleShare::SAMPLE), Some(word))),
         }
     }
 }
@@ -32,12 +32,12 @@ mod tests {
 
     #[rstest]
     #[case(None, None, None)]
-    #[case(Some("all"), Some(Share::ALL), None)]
-    #[case(Some("10%"), Some(Share::SAMPLE), None)]
-    #[case(Some("fs/**"), Some(Share::SAMPLE), Some("fs/**"))]
+    #[case(Some("all"), Some(SampleShare::ALL), None)]
+    #[case(Some("10%"), Some(SampleShare::SAMPLE), None)]
+    #[case(Some("fs/**"), Some(SampleShare::SAMPLE), Some("fs/**"))]
     fn a_filter_may_stand_where_the_share_does(
         #[case] word: Option<&str>,
-        #[case] share: Option<Share>,
+        #[case] share: Option<SampleShare>,
         #[case] filter: Option<&str>,
     ) {
         let look = SecondLook { blind: word.map(str::to_owned) };

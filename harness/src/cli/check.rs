@@ -8,17 +8,17 @@ use boxproof_cases::protocol::ClaimLevel;
 use boxproof_cases::{Capability, Suite};
 use boxproof_reports::{CaseRow, Outcome, Verdict};
 
-use super::{Failure, note, print_text};
-use crate::backend::{Backend, Kind, plain_cases};
-use crate::selection::{Selection, Slow};
-use crate::session::{Conclusion, Request, conduct, tools_for};
+use super::{CliFailure, note, print_text};
+use crate::backend::{Backend, BackendKind, plain_cases};
+use crate::selection::{CaseSelection, SlowCases};
+use crate::session::{RunConclusion, SessionRequest, conduct, tools_for};
 
 /// The plain cases by capability.
-type Plain = BTreeMap<Capability, Vec<String>>;
+type PlainCases = BTreeMap<Capability, Vec<String>>;
 
 /// The result of one capability.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Standing {
+enum CapabilityStanding {
     /// Its plain cases pass.
     Behaves,
     /// One of them fails, as it is known to.
@@ -35,8 +35,8 @@ enum Standing {
     Silent,
 }
 
-impl Standing {
-    fn word(self) -> &'static str {
+impl CapabilityStanding {
+    fn standing_label(self) -> &'static str {
         match self {
             Self::Behaves => "behaves",
             Self::KnownFailure => "known failure",
@@ -59,13 +59,13 @@ impl Standing {
 }
 
 /// Checks the one backend in `backends`.
-pub(super) fn run(backends: Vec<Backend>, scratch: Option<PathBuf>) -> Result<i32, Failure> {
+pub(super) fn run(backends: Vec<Backend>, scratch: Option<PathBuf>) -> Result<i32, CliFailure> {
     let backend = backends[0].clone();
     if let Some(missing) = &backend.missing {
         note(format_args!("{}: {}", missing.what, missing.hint));
         return Ok(3);
     }
-    let plain = plain_cases().map_err(|error| Failure::usage(error.to_string()))?;
+    let plain = plain_cases().map_err(|error| CliFailure::usage(error.to_string()))?;
     let asked = plain.iter().filter(|(capability, _)| backend.answers_for(capability));
     let asked: Vec<&String> = asked.flat_map(|(_, cases)| cases).collect();
     let rows = match asked.is_empty() {
@@ -83,11 +83,11 @@ fn rows(
     backends: Vec<Backend>,
     ids: &[&String],
     scratch: Option<PathBuf>,
-) -> Result<Result<Vec<CaseRow>, i32>, Failure> {
-    let request = Request {
-        suite: Suite::embedded().map_err(|errors| Failure::usage(format!("{errors:?}")))?,
-        selection: Selection::new(ids, Slow::Included)
-            .map_err(|error| Failure::usage(error.to_string()))?,
+) -> Result<Result<Vec<CaseRow>, i32>, CliFailure> {
+    let request = SessionRequest {
+        suite: Suite::embedded().map_err(|errors| CliFailure::usage(format!("{errors:?}")))?,
+        selection: CaseSelection::new(ids, SlowCases::Included)
+            .map_err(|error| CliFailure::usage(error.to_string()))?,
         backends,
         all: false,
         strict: false,
@@ -101,8 +101,8 @@ fn rows(
     };
     let tools = tools_for(&request.suite, &request.selection);
     Ok(match conduct(&request, tools, &mut ())? {
-        Conclusion::Finished(finished) => Ok(finished.rows),
-        Conclusion::Interrupted(signal, _) => Err(128 + signal as i32),
+        RunConclusion::Finished(finished) => Ok(finished.rows),
+        RunConclusion::Interrupted(signal, _) => Err(128 + signal as i32),
     })
 }
 
@@ -110,21 +110,21 @@ fn rows(
 const WHY: usize = 240;
 
 /// Prints a line a capability and returns the exit code.
-fn report(backend: &Backend, plain: &Plain, rows: &[CaseRow]) -> Result<i32, Failure> {
+fn report(backend: &Backend, plain: &PlainCases, rows: &[CaseRow]) -> Result<i32, CliFailure> {
     let (mut code, mut behave) = (0, 0);
     for (capability, cases) in plain {
         let of_it: Vec<&CaseRow> = rows.iter().filter(|row| cases.contains(&row.id)).collect();
         let outcomes: Vec<_> = of_it.iter().map(|row| (row.verdict, row.outcome)).collect();
         let Some(standing) = standing(backend, capability, &outcomes) else { continue };
         let claimed = backend.claim(capability) != ClaimLevel::None;
-        let counts = claimed || standing == Standing::Silent;
+        let counts = claimed || standing == CapabilityStanding::Silent;
         code = worse(code, if counts { standing.code() } else { 0 });
-        behave += u32::from(claimed && standing == Standing::Behaves);
-        let level = if counts { backend.claim(capability).word() } else { "asked" };
-        print_text(&format!("{:30} {level:9} {}\n", capability.name(), standing.word()))?;
+        behave += u32::from(claimed && standing == CapabilityStanding::Behaves);
+        let level = if counts { backend.claim(capability).keyword() } else { "asked" };
+        print_text(&format!("{:30} {level:9} {}\n", capability.name(), standing.standing_label()))?;
         for row in of_it.iter().filter(|row| row.verdict != Verdict::Pass) {
             let why = boxproof_reports::excerpt(why(row), WHY);
-            print_text(&format!("  {} {}: {why}\n", row.verdict.word(), row.id))?;
+            print_text(&format!("  {} {}: {why}\n", row.verdict.keyword(), row.id))?;
         }
     }
     print_text(&format!("{}: {behave} claims behave\n", backend.name))?;
@@ -148,10 +148,10 @@ fn standing(
     backend: &Backend,
     capability: &Capability,
     outcomes: &[(Verdict, Outcome)],
-) -> Option<Standing> {
+) -> Option<CapabilityStanding> {
     // A backend that speaks for itself denies what it leaves out; a manifest may have forgotten it.
-    if matches!(backend.kind, Kind::Argv(_)) && !backend.claims.contains_key(capability) {
-        return Some(Standing::Silent);
+    if matches!(backend.kind, BackendKind::Argv(_)) && !backend.claims.contains_key(capability) {
+        return Some(CapabilityStanding::Silent);
     }
     if !backend.answers_for(capability) {
         return None;
@@ -161,17 +161,17 @@ fn standing(
         outcomes.iter().filter(|(verdict, _)| verdict.is_judged() && *verdict != Verdict::Pass);
     let is_known = |(_, outcome): &(Verdict, Outcome)| *outcome == Outcome::Xfail;
     Some(if failed.clone().any(|it| !is_known(it)) {
-        Standing::Fails
+        CapabilityStanding::Fails
     } else if any(&[Verdict::Unsupported]) {
-        Standing::CannotBeAsked
+        CapabilityStanding::CannotBeAsked
     } else if any(&[Verdict::Inconclusive, Verdict::Error]) {
-        Standing::Unlearnt
+        CapabilityStanding::Unlearnt
     } else if failed.any(is_known) {
-        Standing::KnownFailure
+        CapabilityStanding::KnownFailure
     } else if any(&[Verdict::Pass]) {
-        Standing::Behaves
+        CapabilityStanding::Behaves
     } else {
-        Standing::NotHere
+        CapabilityStanding::NotHere
     })
 }
 
@@ -206,15 +206,15 @@ mod tests {
     }
 
     #[rstest]
-    #[case(&[Verdict::Pass, Verdict::Pass], Standing::Behaves)]
-    #[case(&[Verdict::Pass, Verdict::UnderBlock], Standing::Fails)]
-    #[case(&[Verdict::OverBlock, Verdict::Unsupported], Standing::Fails)]
-    #[case(&[Verdict::Pass, Verdict::Unsupported], Standing::CannotBeAsked)]
-    #[case(&[Verdict::Pass, Verdict::Inconclusive], Standing::Unlearnt)]
-    #[case(&[Verdict::NotApplicable, Verdict::Pass], Standing::Behaves)]
-    #[case(&[Verdict::NotApplicable], Standing::NotHere)]
-    #[case(&[], Standing::NotHere)]
-    fn the_worst_decides(#[case] verdicts: &[Verdict], #[case] expected: Standing) {
+    #[case(&[Verdict::Pass, Verdict::Pass], CapabilityStanding::Behaves)]
+    #[case(&[Verdict::Pass, Verdict::UnderBlock], CapabilityStanding::Fails)]
+    #[case(&[Verdict::OverBlock, Verdict::Unsupported], CapabilityStanding::Fails)]
+    #[case(&[Verdict::Pass, Verdict::Unsupported], CapabilityStanding::CannotBeAsked)]
+    #[case(&[Verdict::Pass, Verdict::Inconclusive], CapabilityStanding::Unlearnt)]
+    #[case(&[Verdict::NotApplicable, Verdict::Pass], CapabilityStanding::Behaves)]
+    #[case(&[Verdict::NotApplicable], CapabilityStanding::NotHere)]
+    #[case(&[], CapabilityStanding::NotHere)]
+    fn the_worst_decides(#[case] verdicts: &[Verdict], #[case] expected: CapabilityStanding) {
         let backend = allow_all();
         let outcomes: Vec<_> = verdicts.iter().map(|v| (*v, Outcome::Unexpected)).collect();
         let capability = Capability::new("fs.write").unwrap();
@@ -234,8 +234,8 @@ mod tests {
         let known = (Verdict::UnderBlock, Outcome::Xfail);
         let other = (Verdict::UnderBlock, Outcome::Unexpected);
         let come_to = |outcomes: &[_]| standing(&backend, &capability, outcomes);
-        assert_eq!(come_to(&[known]), Some(Standing::KnownFailure));
-        assert_eq!(come_to(&[known, other]), Some(Standing::Fails));
+        assert_eq!(come_to(&[known]), Some(CapabilityStanding::KnownFailure));
+        assert_eq!(come_to(&[known, other]), Some(CapabilityStanding::Fails));
     }
 
     #[rstest]

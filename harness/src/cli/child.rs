@@ -7,13 +7,13 @@ use boxproof_reports::Run;
 use boxproof_reports::record::read;
 use nix::sys::signal::Signal;
 
-use super::{Cases, Failure};
+use super::{CaseArgs, CliFailure};
 use crate::sys;
 
 /// The request of such a run.
 #[derive(Debug, Clone, Copy)]
-pub(super) struct Asked<'a> {
-    pub(super) cases: &'a Cases,
+pub(super) struct ChildRequest<'a> {
+    pub(super) cases: &'a CaseArgs,
     pub(super) backends: &'a [String],
     pub(super) scratch: Option<&'a Path>,
     /// As `--user` of `run`.
@@ -21,7 +21,7 @@ pub(super) struct Asked<'a> {
 }
 
 /// The bytes of its record; or its exit code where there is none, after it has said why.
-pub(super) fn record(asked: Asked<'_>) -> Result<Result<Vec<u8>, i32>, Failure> {
+pub(super) fn record(asked: ChildRequest<'_>) -> Result<Result<Vec<u8>, i32>, CliFailure> {
     let mut command = Command::new(std::env::current_exe()?);
     command.args(arguments(asked)?).stdin(Stdio::null()).stderr(Stdio::inherit());
     sys::end_with_parent(&mut command, Signal::SIGTERM);
@@ -30,16 +30,16 @@ pub(super) fn record(asked: Asked<'_>) -> Result<Result<Vec<u8>, i32>, Failure> 
         // With any verdicts: a record that is not whole is refused where it is read.
         Some(0 | 1 | 3 | 4) if !output.stdout.is_empty() => Ok(Ok(output.stdout)),
         Some(code) => Ok(Err(code)),
-        None => Err(Failure::usage(format!("boxproof run: {}", output.status))),
+        None => Err(CliFailure::usage(format!("boxproof run: {}", output.status))),
     }
 }
 
 /// Parses a record, and checks on the way that it is whole.
-pub(super) fn read_back(bytes: &[u8]) -> Result<Run, Failure> {
-    read(bytes).map_err(|error| Failure::usage(format!("the record is broken: {error}")))
+pub(super) fn read_back(bytes: &[u8]) -> Result<Run, CliFailure> {
+    read(bytes).map_err(|error| CliFailure::usage(format!("the record is broken: {error}")))
 }
 
-fn arguments(asked: Asked<'_>) -> Result<Vec<String>, Failure> {
+fn arguments(asked: ChildRequest<'_>) -> Result<Vec<String>, CliFailure> {
     let mut words: Vec<String> =
         ["run", "--format", "ndjson", "--allow-missing"].map(str::to_owned).into();
     for spec in asked.backends {
@@ -49,10 +49,11 @@ fn arguments(asked: Asked<'_>) -> Result<Vec<String>, Failure> {
     if asked.cases.slow {
         words.push("--slow".to_owned());
     }
-    for (flag, folder) in [("--cases", asked.cases.cases.as_deref()), ("--scratch", asked.scratch)]
+    for (flag, directory) in
+        [("--cases", asked.cases.cases.as_deref()), ("--scratch", asked.scratch)]
     {
-        if let Some(folder) = folder {
-            words.extend([flag.to_owned(), text(folder)?]);
+        if let Some(directory) = directory {
+            words.extend([flag.to_owned(), text(directory)?]);
         }
     }
     words.push("--".to_owned());
@@ -60,8 +61,8 @@ fn arguments(asked: Asked<'_>) -> Result<Vec<String>, Failure> {
     Ok(words)
 }
 
-fn text(path: &Path) -> Result<String, Failure> {
+fn text(path: &Path) -> Result<String, CliFailure> {
     path.to_str().map(str::to_owned).ok_or_else(|| {
-        Failure::usage(format!("{}: not UTF-8, so that it cannot be passed on", path.display()))
+        CliFailure::usage(format!("{}: not UTF-8, so that it cannot be passed on", path.display()))
     })
 }

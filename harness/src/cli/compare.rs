@@ -6,11 +6,11 @@ use boxproof_reports::compare::{ByHand, compare, page, render};
 use boxproof_reports::merge;
 use clap::ValueEnum;
 
-use super::{Failure, FailureDetail, print, records, terminal_options};
+use super::{CliFailure, FailureDetail, print, records, terminal_options};
 
 /// Arguments of `compare`.
 #[derive(Debug, clap::Args)]
-pub(super) struct Args {
+pub(super) struct CompareArgs {
     /// Run records (NDJSON), or directories of them, of any backends and users that the table
     /// knows.
     #[arg(value_name = "RECORD", required = true)]
@@ -19,12 +19,12 @@ pub(super) struct Args {
     #[arg(long, value_name = "FILE")]
     with: Option<PathBuf>,
     /// The form of the output.
-    #[arg(long, value_enum, default_value_t = Format::Terminal)]
-    format: Format,
+    #[arg(long, value_enum, default_value_t = CompareFormat::Terminal)]
+    format: CompareFormat,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
-enum Format {
+enum CompareFormat {
     /// Lines for a terminal.
     Terminal,
     /// A page.
@@ -34,25 +34,25 @@ enum Format {
 /// Exits with 0 when all agree or are explained, 1 when a difference is not explained or an
 /// explanation is out of date, 2 for what cannot be read, 3 when nothing was compared or
 /// something was not learnt.
-pub(super) fn run(args: &Args) -> Result<i32, Failure> {
+pub(super) fn run(args: &CompareArgs) -> Result<i32, CliFailure> {
     let table = match &args.with {
         Some(file) => table(file)?,
-        None => ByHand::built_in().map_err(|error| Failure::usage(error.to_string()))?,
+        None => ByHand::built_in().map_err(|error| CliFailure::usage(error.to_string()))?,
     };
     let runs = records::read_all(&args.records)?;
-    let matrix = merge(&runs).map_err(|error| Failure::usage(error.to_string()))?;
+    let matrix = merge(&runs).map_err(|error| CliFailure::usage(error.to_string()))?;
     let comparison = compare(&table, &matrix);
     match args.format {
-        Format::Terminal => {
+        CompareFormat::Terminal => {
             print(&render(&comparison, terminal_options(false, FailureDetail::Full).width))?;
         }
-        Format::Markdown => print(&page(&table, &comparison))?,
+        CompareFormat::Markdown => print(&page(&table, &comparison))?,
     }
     Ok(comparison.counts().exit())
 }
 
-fn table(file: &Path) -> Result<ByHand, Failure> {
+fn table(file: &Path) -> Result<ByHand, CliFailure> {
     let text = std::fs::read_to_string(file)
-        .map_err(|error| Failure::usage(format!("{}: {error}", file.display())))?;
-    ByHand::read(file, &text).map_err(|error| Failure::usage(error.to_string()))
+        .map_err(|error| CliFailure::usage(format!("{}: {error}", file.display())))?;
+    ByHand::read(file, &text).map_err(|error| CliFailure::usage(error.to_string()))
 }

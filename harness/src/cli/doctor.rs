@@ -4,8 +4,8 @@ use std::path::PathBuf;
 
 use clap::ValueEnum;
 
-use super::{Failure, note, print, print_text};
-use crate::host::{Ability, Host, Tools, abilities, findings};
+use super::{CliFailure, note, print, print_text};
+use crate::host::{HostAbility, HostFacts, PendingTools, abilities, findings};
 use crate::{scratch, shortage};
 
 /// Exit code where something lacks that `--require` asks for.
@@ -13,7 +13,7 @@ const LACKING: i32 = 1;
 
 /// Arguments of `doctor`.
 #[derive(Debug, clap::Args)]
-pub(super) struct Args {
+pub(super) struct DoctorArgs {
     /// Print everything that was found, as JSON.
     #[arg(long)]
     json: bool,
@@ -25,12 +25,12 @@ pub(super) struct Args {
     bwrap: Option<PathBuf>,
     /// End with 1 unless the host has all that sandboxes of this kind take.
     #[arg(long, value_name = "PROFILE")]
-    require: Vec<Profile>,
+    require: Vec<SandboxKind>,
 }
 
 /// A kind of sandbox.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
-enum Profile {
+enum SandboxKind {
     /// Built of namespaces.
     Namespaces,
     /// Built of namespaces, holding names that do not exist yet.
@@ -43,7 +43,7 @@ enum Profile {
     Seatbelt,
 }
 
-impl Profile {
+impl SandboxKind {
     /// Returns whether sandboxes of this kind take the ability `name`.
     fn takes(self, name: &str) -> bool {
         let namespaces = || name.ends_with("-namespace") || name == "own-proc";
@@ -58,7 +58,7 @@ impl Profile {
 
     /// Lists the abilities that are missing; the kind itself where none of its abilities was
     /// tested.
-    fn lacks(self, abilities: &[Ability]) -> Vec<String> {
+    fn lacks(self, abilities: &[HostAbility]) -> Vec<String> {
         let mut taken = abilities.iter().filter(|ability| self.takes(&ability.name)).peekable();
         if taken.peek().is_none() {
             return vec!["not on this system".to_owned()];
@@ -67,10 +67,10 @@ impl Profile {
     }
 }
 
-pub(super) fn run(args: &Args) -> Result<i32, Failure> {
+pub(super) fn run(args: &DoctorArgs) -> Result<i32, CliFailure> {
     let base = args.scratch.clone().unwrap_or_else(scratch::default_base);
-    let made = scratch::Scratch::make(&base)?;
-    let host = Host::detect(&made.path, Tools::all());
+    let made = scratch::ScratchDirectory::make(&base)?;
+    let host = HostFacts::detect(&made.path, PendingTools::all());
     for why in shortage::found(&made.path) {
         note(why);
     }
@@ -95,8 +95,8 @@ pub(super) fn run(args: &Args) -> Result<i32, Failure> {
     Ok(code)
 }
 
-fn json(host: &Host, abilities: &[Ability]) -> String {
-    let facts: Vec<_> = host.facts.iter().map(|fact| fact.word()).collect();
+fn json(host: &HostFacts, abilities: &[HostAbility]) -> String {
+    let facts: Vec<_> = host.facts.iter().map(|fact| fact.keyword()).collect();
     let tried: serde_json::Map<_, _> = abilities
         .iter()
         .map(|ability| {
@@ -109,24 +109,24 @@ fn json(host: &Host, abilities: &[Ability]) -> String {
     format!("{all:#}\n")
 }
 
-fn tell(host: &Host, abilities: &[Ability]) -> Result<(), Failure> {
+fn tell(host: &HostFacts, abilities: &[HostAbility]) -> Result<(), CliFailure> {
     for (name, value) in &host.report {
         let value = value.as_str().map_or_else(|| value.to_string(), str::to_owned);
         print_text(&format!("{name:18} {value}\n"))?;
     }
     print_text("\n")?;
-    for Ability { name, seen, meaning, remedy } in abilities {
+    for HostAbility { name, seen, meaning, remedy } in abilities {
         let (Ok(saw) | Err(saw)) = seen;
         line(seen.is_ok(), name, saw, meaning, remedy)?;
     }
     print_text("\n")?;
     for finding in findings(host) {
-        line(finding.ok, finding.fact.word(), &finding.saw, &finding.meaning, &finding.remedy)?;
+        line(finding.ok, finding.fact.keyword(), &finding.saw, &finding.meaning, &finding.remedy)?;
     }
     Ok(())
 }
 
-fn line(ok: bool, name: &str, saw: &str, meaning: &str, remedy: &str) -> Result<(), Failure> {
+fn line(ok: bool, name: &str, saw: &str, meaning: &str, remedy: &str) -> Result<(), CliFailure> {
     let mark = if ok { "has  " } else { "lacks" };
     print_text(&format!("{mark} {name:16} {saw}\n"))?;
     if !ok {
@@ -140,19 +140,19 @@ mod tests {
     use super::*;
     use rstest::rstest;
 
-    fn ability(name: &str, ok: bool) -> Ability {
+    fn ability(name: &str, ok: bool) -> HostAbility {
         let seen = if ok { Ok("made".to_owned()) } else { Err("EPERM".to_owned()) };
         let (meaning, remedy) = (String::new(), String::new());
-        Ability { name: name.to_owned(), seen, meaning, remedy }
+        HostAbility { name: name.to_owned(), seen, meaning, remedy }
     }
 
     #[rstest]
-    #[case(Profile::Namespaces, &["net-namespace"])]
-    #[case(Profile::Mediate, &["net-namespace", "seccomp-notify"])]
-    #[case(Profile::Landlock, &[])]
-    #[case(Profile::Bubblewrap, &["bubblewrap"])]
-    #[case(Profile::Seatbelt, &["not on this system"])]
-    fn what_lacks_of_a_profile_is_named(#[case] profile: Profile, #[case] lacks: &[&str]) {
+    #[case(SandboxKind::Namespaces, &["net-namespace"])]
+    #[case(SandboxKind::Mediate, &["net-namespace", "seccomp-notify"])]
+    #[case(SandboxKind::Landlock, &[])]
+    #[case(SandboxKind::Bubblewrap, &["bubblewrap"])]
+    #[case(SandboxKind::Seatbelt, &["not on this system"])]
+    fn what_lacks_of_a_profile_is_named(#[case] profile: SandboxKind, #[case] lacks: &[&str]) {
         let found = [
             ability("user-namespace", true),
             ability("net-namespace", false),

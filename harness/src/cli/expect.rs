@@ -6,30 +6,30 @@ use boxproof_reports::{CaseRow, Header, Run, UserKind};
 use clap::Subcommand;
 
 use super::user::settle_questions;
-use super::{Cases, Failure, backends, child, note, print_text, records, unusable};
-use crate::backend::{Backend, Kind};
-use crate::expect::{Measured, Options, changes, text, update};
-use crate::known::{Date, Known, KnownRow, Os, Setting, is_exempt};
+use super::{CaseArgs, CliFailure, backends, child, note, print_text, records, unusable};
+use crate::backend::{Backend, BackendKind};
+use crate::expect::{MeasuredRun, UpdateOptions, changes, text, update};
+use crate::known::{CivilDate, KnownFailures, KnownRow, RunSetting, SystemName, is_exempt};
 use crate::output::OutputTarget;
 
 /// Arguments of `expect`.
 #[derive(Debug, clap::Args)]
-pub(super) struct Args {
+pub(super) struct ExpectArgs {
     #[command(subcommand)]
-    verb: Verb,
+    verb: ExpectVerb,
 }
 
 #[derive(Debug, Subcommand)]
-enum Verb {
+enum ExpectVerb {
     /// Write a backend's list of known failures anew. Reasons, links and dates stay with failures
     /// that are still alike; rows that were not measured stay as they are.
-    Update(Update),
+    Update(UpdateArgs),
 }
 
 #[derive(Debug, clap::Args)]
-struct Update {
+struct UpdateArgs {
     #[command(flatten)]
-    cases: Cases,
+    cases: CaseArgs,
     /// The backend: a manifest FILE.yaml, whose list is FILE.known.yaml, or a shipped NAME with
     /// --out.
     #[arg(long, value_name = "BACKEND")]
@@ -52,13 +52,13 @@ struct Update {
     scratch: Option<PathBuf>,
 }
 
-pub(super) fn run(args: Args) -> Result<i32, Failure> {
-    let Verb::Update(args) = args.verb;
+pub(super) fn run(args: ExpectArgs) -> Result<i32, CliFailure> {
+    let ExpectVerb::Update(args) = args.verb;
     let settled = settle_questions(args.user.as_deref())?;
     let backend = backends(std::slice::from_ref(&args.backend), &settled)?.remove(0);
     if is_exempt(&backend.name) {
         let name = &backend.name;
-        return Err(Failure::usage(format!(
+        return Err(CliFailure::usage(format!(
             "{name} never has known failures: fix it, or the cases"
         )));
     }
@@ -73,14 +73,16 @@ pub(super) fn run(args: Args) -> Result<i32, Failure> {
     };
     if let Some((header, _)) = runs.iter().find(|(h, _)| h.corpus.sha256 != suite.sha256) {
         let started = &header.started;
-        return Err(Failure::usage(format!(
+        return Err(CliFailure::usage(format!(
             "the record of {started} is of another corpus: run it again"
         )));
     }
     let measured = runs.iter().map(|(header, rows)| of_run(header, rows, &backend.name));
     let measured = measured.collect::<Result<Vec<_>, _>>()?;
-    let options =
-        Options { unlearnt: args.unlearnt, several_systems: runs_on_several_systems(&backend) };
+    let options = UpdateOptions {
+        unlearnt: args.unlearnt,
+        several_systems: runs_on_several_systems(&backend),
+    };
     let new = update(&suite, &old, &measured, options);
     write(&file, &mut target, &backend.name, &new)?;
     let (added, removed) = changes(&old, &new);
@@ -92,15 +94,15 @@ pub(super) fn run(args: Args) -> Result<i32, Failure> {
     Ok(0)
 }
 
-impl Update {
-    fn file(&self) -> Result<PathBuf, Failure> {
+impl UpdateArgs {
+    fn file(&self) -> Result<PathBuf, CliFailure> {
         let spec = Path::new(&self.backend);
         match &self.out {
             Some(out) => Ok(out.clone()),
             None if spec.extension().is_some_and(|end| end == "yaml" || end == "yml") => {
                 Ok(spec.with_extension("known.yaml"))
             }
-            None => Err(Failure::usage(format!(
+            None => Err(CliFailure::usage(format!(
                 "{} is built in or has no manifest: say where the list goes (--out FILE.known.yaml)",
                 self.backend
             ))),
@@ -112,27 +114,30 @@ impl Update {
 const LIMIT: u64 = 64 << 20;
 
 /// The list as it is: the file's, else the one that came with the backend.
-fn old(file: &Path, target: &OutputTarget, backend: &Backend) -> Result<Vec<KnownRow>, Failure> {
+fn old(file: &Path, target: &OutputTarget, backend: &Backend) -> Result<Vec<KnownRow>, CliFailure> {
     if !target.exists().map_err(unusable)? {
         return Ok(backend.known.rows().to_vec());
     }
     let text = String::from_utf8(target.read(LIMIT).map_err(unusable)?)
-        .map_err(|error| Failure::usage(format!("{}: {error}", file.display())))?;
-    let known = Known::parse(file, &text, &backend.name);
-    Ok(known.map_err(|error| Failure::usage(error.to_string()))?.rows().to_vec())
+        .map_err(|error| CliFailure::usage(format!("{}: {error}", file.display())))?;
+    let known = KnownFailures::parse(file, &text, &backend.name);
+    Ok(known.map_err(|error| CliFailure::usage(error.to_string()))?.rows().to_vec())
 }
 
-type Ran = (Header, Vec<CaseRow>);
+type RecordedRun = (Header, Vec<CaseRow>);
 
 /// Headers and rows to go by; or the exit code where there are none.
-fn measure(args: &Update, backend: &Backend) -> Result<Result<Vec<Ran>, i32>, Failure> {
+fn measure(
+    args: &UpdateArgs,
+    backend: &Backend,
+) -> Result<Result<Vec<RecordedRun>, i32>, CliFailure> {
     if !args.report.is_empty() {
         let named = |run: &Run| {
             run.header.backends.iter().any(|b| b.name == backend.name && b.missing.is_none())
         };
         let runs: Vec<Run> = records::read_all(&args.report)?.into_iter().filter(named).collect();
         return match runs.is_empty() {
-            true => Err(Failure::usage(format!("no record has results of {}", backend.name))),
+            true => Err(CliFailure::usage(format!("no record has results of {}", backend.name))),
             false => Ok(Ok(runs.into_iter().map(|run| (run.header, run.rows)).collect())),
         };
     }
@@ -141,7 +146,7 @@ fn measure(args: &Update, backend: &Backend) -> Result<Result<Vec<Ran>, i32>, Fa
         return Ok(Err(3));
     }
     // As `run` would, as the user that the backend is for.
-    let asked = child::Asked {
+    let asked = child::ChildRequest {
         cases: &args.cases,
         backends: std::slice::from_ref(&args.backend),
         scratch: args.scratch.as_deref(),
@@ -159,27 +164,29 @@ fn of_run<'a>(
     header: &Header,
     rows: &'a [CaseRow],
     backend: &str,
-) -> Result<Measured<'a>, Failure> {
+) -> Result<MeasuredRun<'a>, CliFailure> {
     let info = header.backends.iter().find(|info| info.name == backend);
     let version = info.map(|info| info.version.clone()).filter(|version| !version.is_empty());
     let os = match header.host.get("os").and_then(|os| os.as_str()) {
-        Some("linux") => Os::Linux,
-        Some("macos") => Os::Macos,
+        Some("linux") => SystemName::Linux,
+        Some("macos") => SystemName::Macos,
         other => {
             let os = other.unwrap_or("nothing");
-            return Err(Failure::usage(format!("a record says its system is {os}: run it again")));
+            return Err(CliFailure::usage(format!(
+                "a record says its system is {os}: run it again"
+            )));
         }
     };
     let user: UserKind = header.user.kind;
-    Ok(Measured {
-        setting: Setting { os, user, version, today: Date::today() },
+    Ok(MeasuredRun {
+        setting: RunSetting { os, user, version, today: CivilDate::today() },
         rows: rows.iter().filter(|row| row.backend == backend).collect(),
     })
 }
 
 fn runs_on_several_systems(backend: &Backend) -> bool {
     match &backend.kind {
-        Kind::Argv(manifest) => manifest.platforms.len() > 1,
+        BackendKind::Argv(manifest) => manifest.platforms.len() > 1,
         _ => true,
     }
 }
@@ -190,12 +197,13 @@ fn write(
     target: &mut OutputTarget,
     name: &str,
     rows: &[KnownRow],
-) -> Result<(), Failure> {
+) -> Result<(), CliFailure> {
     if rows.is_empty() {
         return Ok(target.remove()?);
     }
     let text = text(name, rows);
     // A file that cannot be read back must not take the place of one that can.
-    Known::parse(file, &text, name).map_err(|error| Failure::usage(error.to_string()))?;
+    KnownFailures::parse(file, &text, name)
+        .map_err(|error| CliFailure::usage(error.to_string()))?;
     Ok(target.write(text.as_bytes())?)
 }

@@ -2,12 +2,12 @@
 
 use std::path::PathBuf;
 
-use super::{Cases, Failure, print_text};
+use super::{CaseArgs, CliFailure, print_text};
 use crate::explain::text;
 
 /// Arguments of `explain`.
 #[derive(Debug, clap::Args)]
-pub(super) struct Args {
+pub(super) struct ExplainArgs {
     /// The case's id, or a glob.
     #[arg(value_name = "CASE", required = true)]
     ids: Vec<String>,
@@ -16,8 +16,8 @@ pub(super) struct Args {
     cases: Option<PathBuf>,
 }
 
-pub(super) fn run(args: &Args) -> Result<i32, Failure> {
-    let cases = Cases { filters: args.ids.clone(), cases: args.cases.clone(), slow: true };
+pub(super) fn run(args: &ExplainArgs) -> Result<i32, CliFailure> {
+    let cases = CaseArgs { filters: args.ids.clone(), cases: args.cases.clone(), slow: true };
     let suite = cases.suite()?;
     let selection = cases.selection(&suite)?;
     let texts: Vec<String> = suite

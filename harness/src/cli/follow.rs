@@ -1,4 +1,4 @@
-//! Reports on a run while it goes on ([`Follower`]): a bar with the failures above it, or a line
+//! Reports on a run while it goes on ([`RunFollower`]): a bar with the failures above it, or a line
 //! now and then where there is no terminal.
 
 use std::io::IsTerminal;
@@ -6,7 +6,7 @@ use std::ops::ControlFlow;
 use std::time::{Duration, Instant};
 
 use boxproof_reports::exit::is_red;
-use boxproof_reports::findings::Kind;
+use boxproof_reports::findings::FindingKind;
 use boxproof_reports::{CaseRow, ExitOptions, excerpt, printable};
 use indicatif::{ProgressBar, ProgressStyle};
 
@@ -19,7 +19,7 @@ const PAUSE: Duration = Duration::from_secs(10);
 const WIDTH: usize = 160;
 
 /// Follows one run.
-pub(super) struct Follower {
+pub(super) struct RunFollower {
     /// The bar, where there is a terminal.
     bar: Option<ProgressBar>,
     /// `None` where a failure does not end the run; else true if those below `must` count.
@@ -31,7 +31,7 @@ pub(super) struct Follower {
     failed: usize,
 }
 
-impl Follower {
+impl RunFollower {
     pub(super) fn new(fail_fast: Option<bool>) -> Self {
         let bar = std::io::stderr().is_terminal().then(progress_bar);
         let now = Instant::now();
@@ -44,7 +44,7 @@ fn progress_bar() -> ProgressBar {
     ProgressBar::new(0).with_style(style.unwrap_or_else(|_| ProgressStyle::default_bar()))
 }
 
-impl RunWatch for Follower {
+impl RunWatch for RunFollower {
     fn arms(&mut self, done: usize, total: usize) {
         match &self.bar {
             Some(bar) => {
@@ -65,7 +65,7 @@ impl RunWatch for Follower {
 
     fn judged(&mut self, row: &CaseRow, again: bool) -> ControlFlow<()> {
         self.judged += 1;
-        if again || Kind::of(row) != Some(Kind::Failure) {
+        if again || FindingKind::from_row(row) != Some(FindingKind::Failure) {
             return ControlFlow::Continue(());
         }
         self.failed += 1;
@@ -82,7 +82,7 @@ impl RunWatch for Follower {
     }
 }
 
-impl Drop for Follower {
+impl Drop for RunFollower {
     fn drop(&mut self) {
         if let Some(bar) = &self.bar {
             bar.finish_and_clear();

@@ -4,19 +4,19 @@ use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 use std::time::{SystemTime, UNIX_EPOCH};
 
-use boxproof_reports::gate::{Circumstances, Decision, GatePolicy, decide, render};
+use boxproof_reports::gate::{GateDecision, GateInputs, GatePolicy, decide, render};
 use boxproof_reports::{ExitCode, Run, joined, merge};
 use sha2::{Digest, Sha256};
 
 use super::run::record;
-use super::{Failure, print, records, unusable};
-use crate::known::Date;
+use super::{CliFailure, print, records, unusable};
+use crate::known::CivilDate;
 use crate::output::OutputTarget;
 use crate::plain_file;
 
 /// Arguments of `gate`.
 #[derive(Debug, clap::Args)]
-pub(super) struct Args {
+pub(super) struct GateArgs {
     /// The evidence: run records (NDJSON), or directories of them; shards are merged.
     #[arg(value_name = "FILE", required = true)]
     records: Vec<PathBuf>,
@@ -37,7 +37,7 @@ pub(super) struct Args {
 /// The most bytes of a policy file.
 const POLICY_LIMIT: u64 = 1 << 20;
 
-pub(super) fn run(args: &Args) -> Result<i32, Failure> {
+pub(super) fn run(args: &GateArgs) -> Result<i32, CliFailure> {
     let policy = policy(&args.policy)?;
     let circumstances = circumstances(args)?;
     let mut red = Vec::new();
@@ -52,9 +52,9 @@ pub(super) fn run(args: &Args) -> Result<i32, Failure> {
     let decision = match (before, after) {
         (Some(before), Some(after)) => {
             let decision = decide(&policy, (&before, &after), &circumstances);
-            Decision { red: [red, decision.red].concat(), ..decision }
+            GateDecision { red: [red, decision.red].concat(), ..decision }
         }
-        _ => Decision { red, ..Decision::default() },
+        _ => GateDecision { red, ..GateDecision::default() },
     };
     print(&render(&decision))?;
     let code = if decision.is_green() { ExitCode::Expected } else { ExitCode::Gate };
@@ -86,7 +86,7 @@ fn merged<'a>(
 }
 
 /// Writes `runs` as one record; that they are none is a reason.
-fn write_merged(path: &Path, runs: &[Run], red: &mut Vec<String>) -> Result<(), Failure> {
+fn write_merged(path: &Path, runs: &[Run], red: &mut Vec<String>) -> Result<(), CliFailure> {
     let mut place = OutputTarget::open(path).map_err(unusable)?;
     match joined(runs) {
         Ok((header, rows)) => Ok(place.write(&record(header, rows, None)?.1)?),
@@ -97,9 +97,9 @@ fn write_merged(path: &Path, runs: &[Run], red: &mut Vec<String>) -> Result<(), 
     }
 }
 
-fn policy(path: &Path) -> Result<GatePolicy, Failure> {
+fn policy(path: &Path) -> Result<GatePolicy, CliFailure> {
     let fault =
-        |error: &dyn std::fmt::Display| Failure::usage(format!("{}: {error}", path.display()));
+        |error: &dyn std::fmt::Display| CliFailure::usage(format!("{}: {error}", path.display()));
     let text = plain_file::read_text(path, POLICY_LIMIT).map_err(|error| fault(&error))?;
     // The parser's message has line, column, and the keys that there are.
     let policy: GatePolicy = toml::from_str(&text).map_err(|error| fault(&error))?;
@@ -107,21 +107,21 @@ fn policy(path: &Path) -> Result<GatePolicy, Failure> {
     Ok(policy)
 }
 
-fn circumstances(args: &Args) -> Result<Circumstances, Failure> {
+fn circumstances(args: &GateArgs) -> Result<GateInputs, CliFailure> {
     let mut programs = BTreeMap::new();
     for text in &args.programs {
         let (backend, file) = text
             .split_once('=')
-            .ok_or_else(|| Failure::usage(format!("--program {text}: write BACKEND=FILE")))?;
+            .ok_or_else(|| CliFailure::usage(format!("--program {text}: write BACKEND=FILE")))?;
         programs.insert(backend.to_owned(), sha256(Path::new(file))?);
     }
     let now = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default().as_secs();
     let commit = args.commit.clone().or_else(|| std::env::var("GITHUB_SHA").ok());
-    Ok(Circumstances { now, today: Date::today().to_string(), commit, programs })
+    Ok(GateInputs { now, today: CivilDate::today().to_string(), commit, programs })
 }
 
-fn sha256(path: &Path) -> Result<String, Failure> {
-    let fault = |error: std::io::Error| Failure::usage(format!("{}: {error}", path.display()));
+fn sha256(path: &Path) -> Result<String, CliFailure> {
+    let fault = |error: std::io::Error| CliFailure::usage(format!("{}: {error}", path.display()));
     let mut hash = Sha256::new();
     std::io::copy(&mut std::fs::File::open(path).map_err(fault)?, &mut hash).map_err(fault)?;
     Ok(format!("{:x}", hash.finalize()))

@@ -5,12 +5,12 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::fmt::Write;
 
 use super::user::settle_questions;
-use super::{Failure, me, print};
-use crate::backend::{Lack, lacks, pinned_versions, shipped_names};
+use super::{CliFailure, me, print};
+use crate::backend::{MissingProgram, lacks, pinned_versions, shipped_names};
 use crate::collect::shell_word;
 
 /// Package manager → package → version.
-type Pins = BTreeMap<String, BTreeMap<String, String>>;
+type VersionPins = BTreeMap<String, BTreeMap<String, String>>;
 
 /// A system's own package managers, each with its command; the first one that is there is used.
 const SYSTEM: [(&str, &str); 5] = [
@@ -33,15 +33,15 @@ if [ \"$(id -u)\" != 0 ]; then sudo=sudo; fi
 ";
 
 /// Prints what the backends called `names` lack, by default the shipped ones.
-pub(super) fn run(names: &[String], script: bool) -> Result<i32, Failure> {
+pub(super) fn run(names: &[String], script: bool) -> Result<i32, CliFailure> {
     let shipped: Vec<String> = shipped_names().into_iter().map(str::to_owned).collect();
     let names = if names.is_empty() { &shipped } else { names };
-    let pins = pinned_versions().map_err(|error| Failure::usage(error.to_string()))?;
+    let pins = pinned_versions().map_err(|error| CliFailure::usage(error.to_string()))?;
     let (me, settled) = (me()?, settle_questions(None)?);
     let mut found = Vec::new();
     for name in names {
         let lacks =
-            lacks(name, &me, &settled).map_err(|error| Failure::usage(error.to_string()))?;
+            lacks(name, &me, &settled).map_err(|error| CliFailure::usage(error.to_string()))?;
         found.push((name.as_str(), lacks));
     }
     found.retain(|(_, lacks)| !lacks.is_empty());
@@ -63,7 +63,7 @@ fn command(manager: &str) -> &str {
 }
 
 /// Lists the missing programs, one a line.
-fn hints(found: &[(&str, Vec<Lack>)], pins: &Pins) -> String {
+fn hints(found: &[(&str, Vec<MissingProgram>)], pins: &VersionPins) -> String {
     let mut text = String::new();
     for (name, lacks) in found {
         for lack in lacks {
@@ -76,7 +76,7 @@ fn hints(found: &[(&str, Vec<Lack>)], pins: &Pins) -> String {
 }
 
 /// The package with its version, as its manager writes both.
-fn pinned(pins: &Pins, manager: &str, package: &str) -> String {
+fn pinned(pins: &VersionPins, manager: &str, package: &str) -> String {
     let version = pins.get(manager).and_then(|packages| packages.get(package));
     match (version, manager) {
         (None, _) => package.to_owned(),
@@ -87,14 +87,18 @@ fn pinned(pins: &Pins, manager: &str, package: &str) -> String {
 
 /// The programs to install: manager → packages, and the programs that come of them.
 #[derive(Debug, Default)]
-struct Order {
+struct InstallPlan {
     packages: BTreeMap<String, BTreeSet<String>>,
     programs: BTreeMap<String, BTreeSet<String>>,
     hopeless: BTreeSet<String>,
 }
 
 /// A shell script that installs what `found` lacks with the managers that are `here`.
-fn script(found: &[(&str, Vec<Lack>)], here: &dyn Fn(&str) -> bool, pins: &Pins) -> String {
+fn script(
+    found: &[(&str, Vec<MissingProgram>)],
+    here: &dyn Fn(&str) -> bool,
+    pins: &VersionPins,
+) -> String {
     let names: Vec<&str> = found.iter().map(|(name, _)| *name).collect();
     if names.is_empty() {
         return "#!/bin/sh\n# Nothing is missing.\n".to_owned();
@@ -108,7 +112,7 @@ fn script(found: &[(&str, Vec<Lack>)], here: &dyn Fn(&str) -> bool, pins: &Pins)
     let mut text = format!("#!/bin/sh\n# What is missing here for {}.\n{HEAD}", names.join(", "));
     for (manager, install) in &SYSTEM {
         if let Some(packages) = order.packages.get(*manager) {
-            let _ = writeln!(text, "{install} {}", words(packages));
+            let _ = writeln!(text, "{install} {}", quoted_packages(packages));
         }
     }
     for manager in OWN {
@@ -123,14 +127,14 @@ fn script(found: &[(&str, Vec<Lack>)], here: &dyn Fn(&str) -> bool, pins: &Pins)
 }
 
 fn order<'a>(
-    lacks: impl Iterator<Item = &'a Lack>,
+    lacks: impl Iterator<Item = &'a MissingProgram>,
     here: &dyn Fn(&str) -> bool,
-    pins: &Pins,
-) -> Order {
+    pins: &VersionPins,
+) -> InstallPlan {
     let system = SYSTEM.iter().map(|(manager, _)| *manager).find(|manager| here(manager));
     let managers: Vec<&str> =
         system.into_iter().chain(OWN.into_iter().filter(|m| here(m))).collect();
-    let mut order = Order::default();
+    let mut order = InstallPlan::default();
     for lack in lacks {
         let Some(manager) = managers.iter().find(|manager| lack.install.contains_key(**manager))
         else {
@@ -146,7 +150,7 @@ fn order<'a>(
 
 /// Returns the lines that install `packages` into a directory of their own and link `programs`.
 fn own(manager: &str, packages: &BTreeSet<String>, programs: &BTreeSet<String>) -> String {
-    let packages = words(packages);
+    let packages = quoted_packages(packages);
     let mut text = match manager {
         "npm" => format!("$sudo npm install -g --silent --prefix \"$tools/npm\" {packages}\n"),
         // The system's own Python, since another one may lie where not every user can look.
@@ -166,7 +170,7 @@ fn own(manager: &str, packages: &BTreeSet<String>, programs: &BTreeSet<String>) 
     text
 }
 
-fn words(packages: &BTreeSet<String>) -> String {
+fn quoted_packages(packages: &BTreeSet<String>) -> String {
     packages.iter().map(|package| shell_word(package)).collect::<Vec<_>>().join(" ")
 }
 
@@ -176,17 +180,17 @@ mod tests {
     use crate::backend::{Manifest, shipped_text};
     use std::path::Path;
 
-    fn lack(program: &str, install: &[(&str, &str)]) -> Lack {
+    fn lack(program: &str, install: &[(&str, &str)]) -> MissingProgram {
         let install = install.iter().map(|(m, p)| ((*m).to_owned(), (*p).to_owned()));
-        Lack { program: program.to_owned(), install: install.collect() }
+        MissingProgram { program: program.to_owned(), install: install.collect() }
     }
 
-    fn pins() -> Pins {
+    fn pins() -> VersionPins {
         serde_yaml::from_str("{npm: {'@a/srt': 1.2.3}, pip: {zb: 0.4.0}, cargo: {h: 9.0.0}}")
             .unwrap()
     }
 
-    fn lacking() -> Vec<(&'static str, Vec<Lack>)> {
+    fn lacking() -> Vec<(&'static str, Vec<MissingProgram>)> {
         let bwrap = || lack("bwrap", &[("apt", "bubblewrap"), ("dnf", "bubblewrap")]);
         vec![
             ("srt", vec![lack("srt", &[("npm", "@a/srt")]), bwrap()]),

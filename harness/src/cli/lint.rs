@@ -3,20 +3,20 @@
 use std::path::PathBuf;
 
 use boxproof_cases::case::Act;
-use boxproof_cases::{Finding, Suite, lint};
+use boxproof_cases::{LintFinding, Suite, lint};
 
-use super::{Cases, Failure, print_text};
+use super::{CaseArgs, CliFailure, print_text};
 
 /// Arguments of `lint`.
 #[derive(Debug, clap::Args)]
-pub(super) struct Args {
+pub(super) struct LintArgs {
     /// Cases of your own instead of the built-in corpus.
     #[arg(long, value_name = "DIR")]
     cases: Option<PathBuf>,
 }
 
-pub(super) fn run(args: &Args) -> Result<i32, Failure> {
-    let suite = Cases { filters: Vec::new(), cases: args.cases.clone(), slow: true }.loaded()?;
+pub(super) fn run(args: &LintArgs) -> Result<i32, CliFailure> {
+    let suite = CaseArgs { filters: Vec::new(), cases: args.cases.clone(), slow: true }.loaded()?;
     let mut found = lint(&suite);
     found.extend(probe_calls(&suite));
     for finding in &found {
@@ -31,7 +31,7 @@ pub(super) fn run(args: &Args) -> Result<i32, Failure> {
 }
 
 /// Checks that every probe that a case calls exists and takes the arguments it is given.
-pub(super) fn probe_calls(suite: &Suite) -> Vec<Finding> {
+pub(super) fn probe_calls(suite: &Suite) -> Vec<LintFinding> {
     let mut found = Vec::new();
     for case in &suite.cases {
         for step in &case.steps {
@@ -40,7 +40,7 @@ pub(super) fn probe_calls(suite: &Suite) -> Vec<Finding> {
             let args: Vec<_> = args.iter().map(|(k, v)| (k.clone(), placeholders(v))).collect();
             if let Err(error) = boxproof_probes::check_args(probe, &args) {
                 let message = format!("{}: {error}", case.id);
-                found.push(Finding { file: case.file.clone(), rule: "probe-call", message });
+                found.push(LintFinding { file: case.file.clone(), rule: "probe-call", message });
             }
         }
     }

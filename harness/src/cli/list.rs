@@ -2,36 +2,36 @@
 
 use clap::ValueEnum;
 
-use super::{Cases, Failure, print, print_text};
+use super::{CaseArgs, CliFailure, print, print_text};
 
 /// Arguments of `list`.
 #[derive(Debug, clap::Args)]
-pub(super) struct Args {
+pub(super) struct ListArgs {
     #[command(flatten)]
-    cases: Cases,
+    cases: CaseArgs,
     /// The form of the output.
-    #[arg(long, value_enum, default_value_t = Format::Text)]
-    format: Format,
+    #[arg(long, value_enum, default_value_t = ListFormat::Text)]
+    format: ListFormat,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
-enum Format {
+enum ListFormat {
     /// Id, level, expectation and purpose.
     Text,
     /// One JSON array.
     Json,
 }
 
-pub(super) fn run(args: &Args) -> Result<i32, Failure> {
+pub(super) fn run(args: &ListArgs) -> Result<i32, CliFailure> {
     let suite = args.cases.suite()?;
     let selection = args.cases.selection(&suite)?;
     let cases: Vec<_> = suite.cases.iter().filter(|case| selection.selects(case)).collect();
     match args.format {
-        Format::Text => {
+        ListFormat::Text => {
             let width = cases.iter().map(|case| case.id.as_str().len()).max().unwrap_or_default();
             for case in &cases {
-                let decision = case.expect.decision.word();
-                let level = case.level.word();
+                let decision = case.expect.decision.keyword();
+                let level = case.level.keyword();
                 print_text(&format!(
                     "{:width$}  {level:6}  {decision:9}  {}\n",
                     case.id, case.purpose
@@ -39,13 +39,13 @@ pub(super) fn run(args: &Args) -> Result<i32, Failure> {
             }
             print_text(&format!("{} cases\n", cases.len()))?;
         }
-        Format::Json => {
+        ListFormat::Json => {
             let rows: Vec<_> = cases
                 .iter()
                 .map(|case| {
                     serde_json::json!({
                         "id": case.id, "level": case.level, "area": case.area(),
-                        "expect": case.expect.decision.word(), "purpose": case.purpose,
+                        "expect": case.expect.decision.keyword(), "purpose": case.purpose,
                         "requirements": case.requirements, "needs": case.needs,
                         "about": case.subjects(),
                         "slow": case.slow,

@@ -10,15 +10,16 @@ use boxproof_reports::{ExitCode, Run, html, markdown, merge, summary_line};
 
 use super::outputs::{OutputArgs, PageOutputs};
 use super::{
-    Cases, Failure, FailureDetail, child, print, print_text, records, terminal_options, unusable,
+    CaseArgs, CliFailure, FailureDetail, child, print, print_text, records, terminal_options,
+    unusable,
 };
 use crate::output::{OutputDirectory, OutputTarget};
 
 /// Arguments of `matrix`.
 #[derive(Debug, clap::Args)]
-pub(super) struct Args {
+pub(super) struct MatrixArgs {
     #[command(flatten)]
-    cases: Cases,
+    cases: CaseArgs,
     /// `all` (the reference, no sandbox, and every shipped sandbox), or backends by comma.
     #[arg(long, value_name = "LIST", default_value = "all", value_delimiter = ',')]
     backends: Vec<String>,
@@ -50,8 +51,8 @@ const OPEN: &str = "<!-- matrix -->\n";
 /// The second of them.
 const CLOSE: &str = "<!-- /matrix -->\n";
 
-pub(super) fn run(args: &Args) -> Result<i32, Failure> {
-    let outputs = Outputs::open(args)?;
+pub(super) fn run(args: &MatrixArgs) -> Result<i32, CliFailure> {
+    let outputs = MatrixOutputs::open(args)?;
     let users: Vec<Option<&str>> = match args.user.is_empty() {
         true => vec![None],
         false => args.user.iter().map(|name| Some(name.as_str())).collect(),
@@ -78,10 +79,10 @@ pub(super) fn run(args: &Args) -> Result<i32, Failure> {
     Ok(if judged { 0 } else { 4 })
 }
 
-impl Args {
-    fn asked<'a>(&'a self, specs: &'a [String], user: Option<&'a str>) -> child::Asked<'a> {
+impl MatrixArgs {
+    fn asked<'a>(&'a self, specs: &'a [String], user: Option<&'a str>) -> child::ChildRequest<'a> {
         let scratch = self.scratch.as_deref();
-        child::Asked { cases: &self.cases, backends: specs, scratch, user }
+        child::ChildRequest { cases: &self.cases, backends: specs, scratch, user }
     }
 }
 
@@ -89,14 +90,14 @@ impl Args {
 const PAGE_LIMIT: u64 = 64 << 20;
 
 /// The files for records and pages, opened before anything is run.
-struct Outputs<'a> {
+struct MatrixOutputs<'a> {
     directory: OutputDirectory,
     readme: Option<(&'a Path, OutputTarget)>,
     pages: PageOutputs,
 }
 
-impl<'a> Outputs<'a> {
-    fn open(args: &'a Args) -> Result<Self, Failure> {
+impl<'a> MatrixOutputs<'a> {
+    fn open(args: &'a MatrixArgs) -> Result<Self, CliFailure> {
         let directory = OutputDirectory::make(&args.out).map_err(unusable)?;
         directory.try_new(OsStr::new(PAGE)).map_err(unusable)?;
         let readme = args.readme.as_deref().map(|path| {
@@ -110,7 +111,7 @@ impl<'a> Outputs<'a> {
     }
 
     /// Writes the record where it belongs and returns what it says.
-    fn keep(&self, bytes: &[u8]) -> Result<Run, Failure> {
+    fn keep(&self, bytes: &[u8]) -> Result<Run, CliFailure> {
         let run = child::read_back(bytes)?;
         let name = runs::file_name(&run.header);
         self.directory.replace(OsStr::new(&name), bytes, 0o666)?;
@@ -120,12 +121,12 @@ impl<'a> Outputs<'a> {
     }
 
     /// Renders every record in the directory; returns whether any case was judged at all.
-    fn publish(mut self) -> Result<bool, Failure> {
+    fn publish(mut self) -> Result<bool, CliFailure> {
         let (files, runs): (Vec<_>, Vec<_>) =
             records::read_in(&self.directory)?.into_iter().unzip();
         let matrix = merge(&runs).map_err(|error| {
             let names: Vec<String> = files.iter().map(|file| file.display().to_string()).collect();
-            Failure::usage(format!(
+            CliFailure::usage(format!(
                 "{error}\nwritten are the records only; make anew or remove what does not belong \
                  with them: {}",
                 names.join(", ")
@@ -137,7 +138,7 @@ impl<'a> Outputs<'a> {
         }
         if !std::mem::take(&mut self.pages).write(&matrix) {
             let message = "a page could not be written".to_owned();
-            return Err(Failure { code: ExitCode::Unlearnt, message });
+            return Err(CliFailure { code: ExitCode::Unlearnt, message });
         }
         let summary = markdown::summary(&matrix);
         let text = self.with_summary(&summary)?;
@@ -150,7 +151,7 @@ impl<'a> Outputs<'a> {
     }
 
     /// The page with `summary` in it; none where none was named.
-    fn with_summary(&self, summary: &str) -> Result<Option<String>, Failure> {
+    fn with_summary(&self, summary: &str) -> Result<Option<String>, CliFailure> {
         let Some((page, target)) = &self.readme else { return Ok(None) };
         let text = String::from_utf8(target.read(PAGE_LIMIT).map_err(unusable)?)
             .map_err(|error| fault(page, &error))?;
@@ -171,8 +172,8 @@ fn replaced(page: &str, summary: &str) -> Option<String> {
 }
 
 /// Tells what a second run shows otherwise: nothing, or something is flaky.
-fn compare(first: &[Run], second: &[Run]) -> Result<i32, Failure> {
-    let merged = |runs| merge(runs).map_err(|error| Failure::usage(error.to_string()));
+fn compare(first: &[Run], second: &[Run]) -> Result<i32, CliFailure> {
+    let merged = |runs| merge(runs).map_err(|error| CliFailure::usage(error.to_string()));
     let (first, second) = (merged(first)?, merged(second)?);
     let found = diff(&first, &second);
     print(&format!(
@@ -182,8 +183,8 @@ fn compare(first: &[Run], second: &[Run]) -> Result<i32, Failure> {
     Ok(i32::from(!found.transitions.is_empty()))
 }
 
-fn fault(path: &Path, error: &dyn std::fmt::Display) -> Failure {
-    Failure::usage(format!("{}: {error}", path.display()))
+fn fault(path: &Path, error: &dyn std::fmt::Display) -> CliFailure {
+    CliFailure::usage(format!("{}: {error}", path.display()))
 }
 
 #[cfg(test)]

@@ -30,7 +30,7 @@ use std::path::PathBuf;
 
 use boxproof_cases::Suite;
 use boxproof_reports::ExitCode;
-use boxproof_reports::terminal::{Failures, Style, TerminalOptions};
+use boxproof_reports::terminal::{FailureVerbosity, Style, TerminalOptions};
 use clap::{Parser, Subcommand};
 use nix::unistd::{AccessFlags, access};
 
@@ -38,7 +38,7 @@ use self::print::{is_written, note, print, print_text};
 use crate::backend::{Backend, SettledUser, resolve};
 use crate::collect::shell_word;
 use crate::scratch::RefusedBase;
-use crate::selection::{Selection, Slow};
+use crate::selection::{CaseSelection, SlowCases};
 use crate::sys;
 
 /// Proves what a command sandbox really does.
@@ -46,7 +46,7 @@ use crate::sys;
 #[command(name = "boxproof", version, about, after_help = EXAMPLES, max_term_width = 100)]
 pub struct Cli {
     #[command(subcommand)]
-    verb: Verb,
+    verb: MainVerb,
 }
 
 const EXAMPLES: &str = "\
@@ -65,43 +65,43 @@ Exit codes of run: 0 as expected, 1 unexpected verdicts, 2 usage or corpus error
 where it is red.";
 
 #[derive(Debug, Subcommand)]
-enum Verb {
+enum MainVerb {
     /// Run cases against backends and print the matrix.
-    Run(run::Args),
+    Run(run::RunArgs),
     /// List the selected cases.
-    List(list::Args),
+    List(list::ListArgs),
     /// Show what one case asks, expects and cites.
-    Show(show::Args),
+    Show(show::ShowArgs),
     /// Explain one case: what it asks, what passes, what fails, and why it matters.
-    Explain(explain::Args),
+    Explain(explain::ExplainArgs),
     /// Run every backend that is installed, and write records and matrix of it.
-    Matrix(matrix::Args),
+    Matrix(matrix::MatrixArgs),
     /// Show one failure without the harness: a script with everything it needs.
-    Repro(repro::Args),
+    Repro(repro::ReproArgs),
     /// Render run records: terminal, Markdown, HTML.
-    Report(report::Args),
+    Report(report::ReportArgs),
     /// Set run records against the table of outcomes that was made by hand.
-    Compare(compare::Args),
+    Compare(compare::CompareArgs),
     /// Compare two runs: what opened, what closed, what was fixed, what else changed.
-    Diff(diff::Args),
+    Diff(diff::DiffArgs),
     /// Decide on a release: run records beside those of the one before, by a policy file.
-    Gate(gate::Args),
+    Gate(gate::GateArgs),
     /// Write what a backend is known to get wrong.
-    Expect(expect::Args),
+    Expect(expect::ExpectArgs),
     /// Check the corpus: does it load, is it well written, is every requirement covered?
-    Lint(lint::Args),
+    Lint(lint::LintArgs),
     /// Show that every case can fail: each denial on a backend that allows all, each allowance on
     /// one that denies all.
-    Audit(audit::Args),
+    Audit(audit::AuditArgs),
     /// Tell what this host has and allows, and what to do where it does not.
-    Doctor(doctor::Args),
+    Doctor(doctor::DoctorArgs),
     /// List, show or check backends.
-    Backend(backend::Args),
+    Backend(backend::BackendArgs),
 }
 
 /// The selection of cases.
 #[derive(Debug, Clone, clap::Args)]
-pub struct Cases {
+pub struct CaseArgs {
     /// The cases: globs on ids (`fs/**`), `level:must`, `area:net`, `needs:net.none`; `!` negates.
     #[arg(value_name = "FILTER")]
     filters: Vec<String>,
@@ -115,12 +115,12 @@ pub struct Cases {
 
 /// A failure before anything is run: a message and an exit code.
 #[derive(Debug)]
-pub(crate) struct Failure {
+pub(crate) struct CliFailure {
     code: ExitCode,
     message: String,
 }
 
-impl Failure {
+impl CliFailure {
     fn usage(message: impl Into<String>) -> Self {
         Self { code: ExitCode::Usage, message: message.into() }
     }
@@ -128,11 +128,11 @@ impl Failure {
 
 /// Returns the failure for a path on the command line that cannot be used.
 #[allow(clippy::needless_pass_by_value, reason = "as map_err passes it")]
-fn unusable(error: io::Error) -> Failure {
-    Failure::usage(error.to_string())
+fn unusable(error: io::Error) -> CliFailure {
+    CliFailure::usage(error.to_string())
 }
 
-impl From<io::Error> for Failure {
+impl From<io::Error> for CliFailure {
     fn from(error: io::Error) -> Self {
         let code = if RefusedBase::is(&error) { ExitCode::Usage } else { ExitCode::Unlearnt };
         Self { code, message: error.to_string() }
@@ -164,37 +164,37 @@ fn print_usage(error: &clap::Error) -> i32 {
     error.exit_code()
 }
 
-fn run_verb(verb: Verb) -> Result<i32, Failure> {
+fn run_verb(verb: MainVerb) -> Result<i32, CliFailure> {
     match verb {
-        Verb::Run(args) => run::run(&args),
-        Verb::List(args) => list::run(&args),
-        Verb::Show(args) => show::run(&args),
-        Verb::Explain(args) => explain::run(&args),
-        Verb::Matrix(args) => matrix::run(&args),
-        Verb::Repro(args) => repro::run(&args),
-        Verb::Report(args) => report::run(&args),
-        Verb::Compare(args) => compare::run(&args),
-        Verb::Diff(args) => diff::run(&args),
-        Verb::Gate(args) => gate::run(&args),
-        Verb::Expect(args) => expect::run(args),
-        Verb::Lint(args) => lint::run(&args),
-        Verb::Audit(args) => audit::run(args),
-        Verb::Doctor(args) => doctor::run(&args),
-        Verb::Backend(args) => backend::run(args),
+        MainVerb::Run(args) => run::run(&args),
+        MainVerb::List(args) => list::run(&args),
+        MainVerb::Show(args) => show::run(&args),
+        MainVerb::Explain(args) => explain::run(&args),
+        MainVerb::Matrix(args) => matrix::run(&args),
+        MainVerb::Repro(args) => repro::run(&args),
+        MainVerb::Report(args) => report::run(&args),
+        MainVerb::Compare(args) => compare::run(&args),
+        MainVerb::Diff(args) => diff::run(&args),
+        MainVerb::Gate(args) => gate::run(&args),
+        MainVerb::Expect(args) => expect::run(args),
+        MainVerb::Lint(args) => lint::run(&args),
+        MainVerb::Audit(args) => audit::run(args),
+        MainVerb::Doctor(args) => doctor::run(&args),
+        MainVerb::Backend(args) => backend::run(args),
     }
 }
 
 /// The running program itself: the default backend is its own `reference`. Where its name is out
 /// of reach for the user we are, the kernel's name for it.
-fn me() -> Result<PathBuf, Failure> {
+fn me() -> Result<PathBuf, CliFailure> {
     let named = std::env::current_exe()?;
     let reachable = access(&named, AccessFlags::X_OK).is_ok();
     Ok(if reachable { named } else { PathBuf::from("/proc/self/exe") })
 }
 
-impl Cases {
+impl CaseArgs {
     /// The corpus that was asked for, every probe of which there is and takes its arguments.
-    fn suite(&self) -> Result<Suite, Failure> {
+    fn suite(&self) -> Result<Suite, CliFailure> {
         let suite = self.loaded()?;
         // A test looks at those of the built-in one.
         let found = if suite.is_embedded() { Vec::new() } else { lint::probe_calls(&suite) };
@@ -202,33 +202,37 @@ impl Cases {
             return Ok(suite);
         }
         let lines: Vec<String> = found.iter().map(ToString::to_string).collect();
-        Err(Failure::usage(format!("the corpus calls probes wrongly\n{}", lines.join("\n"))))
+        Err(CliFailure::usage(format!("the corpus calls probes wrongly\n{}", lines.join("\n"))))
     }
 
     /// Loads the suite without a check of its probe calls.
-    fn loaded(&self) -> Result<Suite, Failure> {
+    fn loaded(&self) -> Result<Suite, CliFailure> {
         let suite = match &self.cases {
             Some(dir) => Suite::load(dir),
             None => Suite::embedded(),
         };
         suite.map_err(|errors| {
             let lines: Vec<String> = errors.iter().map(ToString::to_string).collect();
-            Failure::usage(format!("the corpus does not load\n{}", lines.join("\n")))
+            CliFailure::usage(format!("the corpus does not load\n{}", lines.join("\n")))
         })
     }
 
     /// The selection that was asked for; filters that match nothing are said so.
-    fn selection(&self, suite: &Suite) -> Result<Selection, Failure> {
+    fn selection(&self, suite: &Suite) -> Result<CaseSelection, CliFailure> {
         self.selection_and(suite, None)
     }
 
     /// Returns the selection with one more filter.
-    fn selection_and(&self, suite: &Suite, more: Option<&str>) -> Result<Selection, Failure> {
-        let slow = if self.slow { Slow::Included } else { Slow::ByIdOnly };
+    fn selection_and(
+        &self,
+        suite: &Suite,
+        more: Option<&str>,
+    ) -> Result<CaseSelection, CliFailure> {
+        let slow = if self.slow { SlowCases::Included } else { SlowCases::ByIdOnly };
         let filters: Vec<String> =
             self.filters.iter().cloned().chain(more.map(str::to_owned)).collect();
-        let selection =
-            Selection::new(&filters, slow).map_err(|error| Failure::usage(error.to_string()))?;
+        let selection = CaseSelection::new(&filters, slow)
+            .map_err(|error| CliFailure::usage(error.to_string()))?;
         for filter in selection.idle(suite) {
             note(format_args!("filter `{filter}` matches no case; see `boxproof list`"));
         }
@@ -243,14 +247,14 @@ impl Cases {
 }
 
 /// Resolves `specs` to backends, whose programs are started as `settled` has it.
-fn backends(specs: &[String], settled: &SettledUser) -> Result<Vec<Backend>, Failure> {
+fn backends(specs: &[String], settled: &SettledUser) -> Result<Vec<Backend>, CliFailure> {
     let me = me()?;
     let mut found: Vec<Backend> = Vec::new();
     for spec in specs {
         let backend =
-            resolve(spec, &me, settled).map_err(|error| Failure::usage(error.to_string()))?;
+            resolve(spec, &me, settled).map_err(|error| CliFailure::usage(error.to_string()))?;
         if found.iter().any(|other| other.name == backend.name) {
-            return Err(Failure::usage(format!("backend {} is named twice", backend.name)));
+            return Err(CliFailure::usage(format!("backend {} is named twice", backend.name)));
         }
         found.push(backend);
     }
@@ -272,8 +276,8 @@ fn terminal_options(verbose: bool, failures: FailureDetail) -> TerminalOptions {
     let color = anstream::AutoStream::choice(&io::stdout()) != anstream::ColorChoice::Never;
     let width = if io::stdout().is_terminal() { terminal_width() } else { 100 };
     let failures = match failures {
-        FailureDetail::Brief => Failures::Brief,
-        FailureDetail::Full => Failures::Full,
+        FailureDetail::Brief => FailureVerbosity::Brief,
+        FailureDetail::Full => FailureVerbosity::Full,
     };
     let style = if color { Style::Color } else { Style::Plain };
     TerminalOptions { style, width, verbose, failures }

@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 use boxproof_reports::{Matrix, annotations, badge, html, junit, markdown, sarif, tap};
 
 use super::run::GITHUB_LIMIT;
-use super::{Failure, note, unusable};
+use super::{CliFailure, note, unusable};
 use crate::output::ReportOutput;
 
 /// The forms and their files.
@@ -35,7 +35,7 @@ pub(super) struct OutputArgs {
 
 /// One form.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Form {
+enum OutputForm {
     Junit,
     Sarif,
     Html,
@@ -45,14 +45,14 @@ enum Form {
 }
 
 impl OutputArgs {
-    fn asked(&self) -> impl Iterator<Item = (Form, &Path)> {
+    fn asked(&self) -> impl Iterator<Item = (OutputForm, &Path)> {
         let asked = [
-            (Form::Junit, &self.junit),
-            (Form::Sarif, &self.sarif),
-            (Form::Html, &self.html),
-            (Form::Markdown, &self.markdown),
-            (Form::Badge, &self.badge),
-            (Form::Tap, &self.tap),
+            (OutputForm::Junit, &self.junit),
+            (OutputForm::Sarif, &self.sarif),
+            (OutputForm::Html, &self.html),
+            (OutputForm::Markdown, &self.markdown),
+            (OutputForm::Badge, &self.badge),
+            (OutputForm::Tap, &self.tap),
         ];
         asked.into_iter().filter_map(|(form, path)| Some((form, path.as_deref()?)))
     }
@@ -61,13 +61,15 @@ impl OutputArgs {
     ///
     /// # Errors
     /// A place that cannot be written to, or is named twice.
-    pub(super) fn open(&self, report: Option<&Path>) -> Result<PageOutputs, Failure> {
+    pub(super) fn open(&self, report: Option<&Path>) -> Result<PageOutputs, CliFailure> {
         let mut taken: Vec<&Path> = report.into_iter().collect();
         let mut pages = Vec::new();
         for (form, path) in self.asked() {
             if taken.contains(&path) && !path.starts_with("/dev") {
                 let path = path.display();
-                return Err(Failure::usage(format!("{path}: two outputs go there; name another")));
+                return Err(CliFailure::usage(format!(
+                    "{path}: two outputs go there; name another"
+                )));
             }
             taken.push(path);
             pages.push((form, ReportOutput::open(path).map_err(unusable)?));
@@ -78,7 +80,7 @@ impl OutputArgs {
 
 /// The places of further outputs, which are known to be writable.
 #[derive(Debug, Default)]
-pub(super) struct PageOutputs(Vec<(Form, ReportOutput)>);
+pub(super) struct PageOutputs(Vec<(OutputForm, ReportOutput)>);
 
 impl PageOutputs {
     /// Returns the same for after this process has given its rights up.
@@ -102,14 +104,14 @@ impl PageOutputs {
     }
 }
 
-fn page(form: Form, matrix: &Matrix<'_>) -> Result<String, String> {
+fn page(form: OutputForm, matrix: &Matrix<'_>) -> Result<String, String> {
     match form {
-        Form::Junit => Ok(junit::render(matrix)),
-        Form::Sarif => sarif::render(matrix).map_err(|error| error.to_string()),
-        Form::Html => Ok(html::render(matrix)),
-        Form::Markdown => Ok(markdown::render(matrix, GITHUB_LIMIT)),
-        Form::Badge => Ok(badge::render(matrix)),
-        Form::Tap => Ok(tap::render(matrix)),
+        OutputForm::Junit => Ok(junit::render(matrix)),
+        OutputForm::Sarif => sarif::render(matrix).map_err(|error| error.to_string()),
+        OutputForm::Html => Ok(html::render(matrix)),
+        OutputForm::Markdown => Ok(markdown::render(matrix, GITHUB_LIMIT)),
+        OutputForm::Badge => Ok(badge::render(matrix)),
+        OutputForm::Tap => Ok(tap::render(matrix)),
     }
 }
 

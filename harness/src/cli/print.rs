@@ -6,26 +6,27 @@ use std::io::{self, ErrorKind, Write};
 
 use boxproof_reports::{ExitCode, printable};
 
-use super::Failure;
+use super::CliFailure;
 
 /// Prints `page` unchanged: the output of a renderer, a record or a script.
-pub(super) fn print(page: &str) -> Result<(), Failure> {
+pub(super) fn print(page: &str) -> Result<(), CliFailure> {
     let mut out = io::stdout().lock();
     let written = out.write_all(page.as_bytes()).and_then(|()| out.flush());
     is_written(written)
 }
 
 /// Prints `text`, of which a backend or a case may have written parts.
-pub(super) fn print_text(text: &str) -> Result<(), Failure> {
+pub(super) fn print_text(text: &str) -> Result<(), CliFailure> {
     print(&printable(text))
 }
 
 /// Checks that standard output has all of it, or that its reader is gone.
-pub(super) fn is_written(written: io::Result<()>) -> Result<(), Failure> {
+pub(super) fn is_written(written: io::Result<()>) -> Result<(), CliFailure> {
     match written {
-        Err(error) if error.kind() != ErrorKind::BrokenPipe => {
-            Err(Failure { code: ExitCode::Unlearnt, message: format!("standard output: {error}") })
-        }
+        Err(error) if error.kind() != ErrorKind::BrokenPipe => Err(CliFailure {
+            code: ExitCode::Unlearnt,
+            message: format!("standard output: {error}"),
+        }),
         _ => Ok(()),
     }
 }

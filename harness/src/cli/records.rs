@@ -7,10 +7,10 @@ use std::io::{BufReader, Read};
 use std::path::{Path, PathBuf};
 
 use boxproof_reports::Run;
-use boxproof_reports::findings::Kind;
+use boxproof_reports::findings::FindingKind;
 use boxproof_reports::record::read;
 
-use super::Failure;
+use super::CliFailure;
 use crate::output::OutputDirectory;
 use crate::plain_file;
 
@@ -18,7 +18,7 @@ use crate::plain_file;
 const LIMIT: u64 = 1 << 30;
 
 /// The records at `paths`, in their order; a directory stands for every `*.ndjson` in it, by name.
-pub(super) fn read_all(paths: &[PathBuf]) -> Result<Vec<Run>, Failure> {
+pub(super) fn read_all(paths: &[PathBuf]) -> Result<Vec<Run>, CliFailure> {
     let mut runs = Vec::new();
     for path in paths {
         if path.is_dir() {
@@ -35,15 +35,16 @@ pub(super) fn read_all(paths: &[PathBuf]) -> Result<Vec<Run>, Failure> {
 }
 
 /// The cases that failed in the record at `path`, or of which it learnt nothing.
-pub(super) fn failed_ids(path: &Path) -> Result<BTreeSet<String>, Failure> {
+pub(super) fn failed_ids(path: &Path) -> Result<BTreeSet<String>, CliFailure> {
     let runs = read_all(std::slice::from_ref(&path.to_owned()))?;
     let rows = runs.iter().flat_map(|run| &run.rows);
-    let failed = rows.filter(|row| !matches!(Kind::of(row), None | Some(Kind::Known)));
+    let failed =
+        rows.filter(|row| !matches!(FindingKind::from_row(row), None | Some(FindingKind::Known)));
     Ok(failed.map(|row| row.id.clone()).collect())
 }
 
 /// The records in `directory`, with their paths, as its owner can read them.
-pub(super) fn read_in(directory: &OutputDirectory) -> Result<Vec<(PathBuf, Run)>, Failure> {
+pub(super) fn read_in(directory: &OutputDirectory) -> Result<Vec<(PathBuf, Run)>, CliFailure> {
     let names = directory.names()?.into_iter().filter(|name| is_record(name));
     let read_one = |name: &OsStr| {
         let (path, bytes) = (directory.join(name), directory.read(name, LIMIT)?);
@@ -53,7 +54,7 @@ pub(super) fn read_in(directory: &OutputDirectory) -> Result<Vec<(PathBuf, Run)>
     names.map(|name| read_one(&name)).collect()
 }
 
-fn parse(path: &Path, input: impl Read) -> Result<Run, Failure> {
+fn parse(path: &Path, input: impl Read) -> Result<Run, CliFailure> {
     read(BufReader::new(input)).map_err(|error| fault(path, &error))
 }
 
@@ -65,7 +66,7 @@ fn is_record(name: &OsStr) -> bool {
 ///
 /// # Errors
 /// A directory that cannot be read, or has none.
-fn in_directory(directory: &Path) -> Result<Vec<PathBuf>, Failure> {
+fn in_directory(directory: &Path) -> Result<Vec<PathBuf>, CliFailure> {
     let entries = std::fs::read_dir(directory).map_err(|error| fault(directory, &error))?;
     let paths = entries.map(|entry| entry.map(|entry| entry.path()));
     let mut records: Vec<PathBuf> =
@@ -78,6 +79,6 @@ fn in_directory(directory: &Path) -> Result<Vec<PathBuf>, Failure> {
     }
 }
 
-fn fault(path: &Path, error: &dyn std::fmt::Display) -> Failure {
-    Failure::usage(format!("{}: {error}", path.display()))
+fn fault(path: &Path, error: &dyn std::fmt::Display) -> CliFailure {
+    CliFailure::usage(format!("{}: {error}", path.display()))
 }

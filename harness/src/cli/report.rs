@@ -6,19 +6,19 @@ use std::path::PathBuf;
 use boxproof_reports::{ExitCode, badge, joined, merge_partial};
 
 use super::outputs::{OutputArgs, annotate};
-use super::run::{Format, GITHUB_LIMIT, record};
-use super::{Failure, FailureDetail, note, print, records, terminal_options, unusable};
+use super::run::{GITHUB_LIMIT, RunFormat, record};
+use super::{CliFailure, FailureDetail, note, print, records, terminal_options, unusable};
 use crate::output::{OutputDirectory, ReportOutput};
 
 /// Arguments of `report`.
 #[derive(Debug, clap::Args)]
-pub(super) struct Args {
+pub(super) struct ReportArgs {
     /// Run records (NDJSON), or directories of them; several become one matrix.
     #[arg(value_name = "FILE", required = true)]
     records: Vec<PathBuf>,
     /// The form of the output.
-    #[arg(long, value_enum, default_value_t = Format::Terminal)]
-    format: Format,
+    #[arg(long, value_enum, default_value_t = RunFormat::Terminal)]
+    format: RunFormat,
     /// Write the records as one to this file; they must be the parts of one run.
     #[arg(long, value_name = "FILE")]
     merged: Option<PathBuf>,
@@ -35,15 +35,15 @@ pub(super) struct Args {
     verbose: bool,
 }
 
-pub(super) fn run(args: &Args) -> Result<i32, Failure> {
+pub(super) fn run(args: &ReportArgs) -> Result<i32, CliFailure> {
     let pages = args.outputs.open(args.merged.as_deref())?;
     let place = args.merged.as_deref().map(ReportOutput::open).transpose().map_err(unusable)?;
     let runs = records::read_all(&args.records)?;
-    let matrix = merge_partial(&runs).map_err(|error| Failure::usage(error.to_string()))?;
+    let matrix = merge_partial(&runs).map_err(|error| CliFailure::usage(error.to_string()))?;
     let kept = match place {
         Some(place) => {
             let (header, rows) =
-                joined(&runs).map_err(|error| Failure::usage(error.to_string()))?;
+                joined(&runs).map_err(|error| CliFailure::usage(error.to_string()))?;
             let (_, bytes) = record(header, rows, None)?;
             place.write(&bytes).map_err(note).is_ok()
         }
@@ -57,16 +57,16 @@ pub(super) fn run(args: &Args) -> Result<i32, Failure> {
         }
     }
     match args.format {
-        Format::Terminal => {
+        RunFormat::Terminal => {
             print(&boxproof_reports::terminal::render(
                 &matrix,
                 terminal_options(args.verbose, args.failures),
             ))?;
         }
-        Format::Markdown => print(&boxproof_reports::markdown::render(&matrix, GITHUB_LIMIT))?,
-        Format::Html => print(&boxproof_reports::html::render(&matrix))?,
-        Format::Ndjson => {
-            return Err(Failure::usage(
+        RunFormat::Markdown => print(&boxproof_reports::markdown::render(&matrix, GITHUB_LIMIT))?,
+        RunFormat::Html => print(&boxproof_reports::html::render(&matrix))?,
+        RunFormat::Ndjson => {
+            return Err(CliFailure::usage(
                 "a record is already NDJSON: use terminal, markdown or html",
             ));
         }

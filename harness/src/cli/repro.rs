@@ -8,19 +8,19 @@ use boxproof_cases::{Case, Suite};
 use clap::ValueEnum;
 
 use super::user::settle_questions;
-use super::{Cases, Failure, backends, me, note, print, print_text, unusable};
+use super::{CaseArgs, CliFailure, backends, me, note, print, print_text, unusable};
 use crate::backend::Backend;
 use crate::execution::ArmKind;
 use crate::output::OutputDirectory;
 use crate::repro::{
-    LIBRARY, PROBE, SCRIPT, Subject, arm_word, obstacle, preview, question_script, script,
+    LIBRARY, PROBE, SCRIPT, ScriptSubject, arm_word, obstacle, preview, question_script, script,
 };
-use crate::run::{Rendered, Scene, render, render_question};
-use crate::scratch::{self, Scratch};
+use crate::run::{ArmContext, RenderedArm, render, render_question};
+use crate::scratch::{self, ScratchDirectory};
 
 /// Arguments of `repro`.
 #[derive(Debug, clap::Args)]
-pub(super) struct Args {
+pub(super) struct ReproArgs {
     /// The case's id.
     #[arg(value_name = "CASE")]
     id: String,
@@ -28,8 +28,8 @@ pub(super) struct Args {
     #[arg(long, value_name = "BACKEND", default_value = "reference")]
     backend: String,
     /// The arm that the script is about. The script of the confined arm runs the control first.
-    #[arg(long, value_enum, default_value_t = Arm::Confined)]
-    arm: Arm,
+    #[arg(long, value_enum, default_value_t = ArmArg::Confined)]
+    arm: ArmArg,
     /// Write script, library, probe and policy to this directory, which must not exist or be empty.
     /// Without it, the layout and the commands are printed.
     #[arg(long, value_name = "DIR")]
@@ -48,7 +48,7 @@ pub(super) struct Args {
 
 /// An arm.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
-enum Arm {
+enum ArmArg {
     /// Under the policy of the case.
     Confined,
     /// Without a sandbox.
@@ -57,18 +57,18 @@ enum Arm {
     Twin,
 }
 
-impl From<Arm> for ArmKind {
-    fn from(arm: Arm) -> Self {
+impl From<ArmArg> for ArmKind {
+    fn from(arm: ArmArg) -> Self {
         match arm {
-            Arm::Confined => Self::Confined,
-            Arm::Control => Self::Control,
-            Arm::Twin => Self::Twin,
+            ArmArg::Confined => Self::Confined,
+            ArmArg::Control => Self::Control,
+            ArmArg::Twin => Self::Twin,
         }
     }
 }
 
-pub(super) fn run(args: &Args) -> Result<i32, Failure> {
-    let cases = Cases { filters: Vec::new(), cases: args.cases.clone(), slow: true };
+pub(super) fn run(args: &ReproArgs) -> Result<i32, CliFailure> {
+    let cases = CaseArgs { filters: Vec::new(), cases: args.cases.clone(), slow: true };
     let suite = cases.suite()?;
     let case = find(&suite, &args.id)?;
     let settled = settle_questions(None)?;
@@ -80,10 +80,10 @@ pub(super) fn run(args: &Args) -> Result<i32, Failure> {
     has_arm(case, args.arm)?;
     let arm = ArmKind::from(args.arm);
     if let Some(why) = obstacle(case, &backend) {
-        return Err(Failure::usage(format!("{} has no script: {why}", case.id)));
+        return Err(CliFailure::usage(format!("{} has no script: {why}", case.id)));
     }
     let base = args.scratch.clone().unwrap_or_else(scratch::default_base);
-    let scratch = Scratch::make(&base)?;
+    let scratch = ScratchDirectory::make(&base)?;
     let uid = args.uid.unwrap_or_else(|| nix::unistd::geteuid().as_raw());
     if case.question().is_some() {
         return question(case, &suite, (&backend, &scratch, uid), args);
@@ -95,7 +95,7 @@ pub(super) fn run(args: &Args) -> Result<i32, Failure> {
         }
         _ => None,
     };
-    let subject = Subject {
+    let subject = ScriptSubject {
         case,
         suite: &suite,
         backend: &backend,
@@ -105,10 +105,10 @@ pub(super) fn run(args: &Args) -> Result<i32, Failure> {
         uid,
     };
     match &args.export {
-        Some(folder) => {
+        Some(directory) => {
             let text = script(&subject)
-                .map_err(|why| Failure::usage(format!("{} has no script: {why}", case.id)))?;
-            export(folder, &text, Some(policy(&subject)?))
+                .map_err(|why| CliFailure::usage(format!("{} has no script: {why}", case.id)))?;
+            export(directory, &text, Some(policy(&subject)?))
         }
         None => show(&subject, args),
     }
@@ -118,19 +118,20 @@ pub(super) fn run(args: &Args) -> Result<i32, Failure> {
 fn question(
     case: &Case,
     suite: &Suite,
-    (backend, scratch, uid): (&Backend, &Scratch, u32),
-    args: &Args,
-) -> Result<i32, Failure> {
-    let (folder, probe) = scene_of(ArmKind::Confined, scratch)?;
-    let scene = Scene { folder: &folder, probe: &probe, run_id: &scratch.run_id, boss: None };
+    (backend, scratch, uid): (&Backend, &ScratchDirectory, u32),
+    args: &ReproArgs,
+) -> Result<i32, CliFailure> {
+    let (directory, probe) = scene_of(ArmKind::Confined, scratch)?;
+    let scene =
+        ArmContext { directory: &directory, probe: &probe, run_id: &scratch.run_id, boss: None };
     let (rendered, request) = render_question(case, &scene)
-        .map_err(|error| Failure::usage(format!("{}: {error}", case.id)))?;
+        .map_err(|error| CliFailure::usage(format!("{}: {error}", case.id)))?;
     let (arm, rendered, control) = (ArmKind::Confined, &rendered, None);
-    let subject = Subject { case, suite, backend, arm, rendered, control, uid };
+    let subject = ScriptSubject { case, suite, backend, arm, rendered, control, uid };
     let text = question_script(&subject, &request)
-        .map_err(|why| Failure::usage(format!("{} has no script: {why}", case.id)))?;
+        .map_err(|why| CliFailure::usage(format!("{} has no script: {why}", case.id)))?;
     match &args.export {
-        Some(folder) => export(folder, &text, None),
+        Some(directory) => export(directory, &text, None),
         None => {
             print(&text)?;
             Ok(0)
@@ -138,53 +139,54 @@ fn question(
     }
 }
 
-fn find<'a>(suite: &'a Suite, id: &str) -> Result<&'a Case, Failure> {
+fn find<'a>(suite: &'a Suite, id: &str) -> Result<&'a Case, CliFailure> {
     let found = suite.cases.iter().find(|case| case.id.as_str() == id);
     found.ok_or_else(|| {
         let rows =
             suite.cases.iter().filter(|case| case.id.as_str().starts_with(&format!("{id}/")));
         let rows: Vec<&str> = rows.map(|case| case.id.as_str()).take(20).collect();
         match rows.is_empty() {
-            true => Failure::usage(format!("no case `{id}`; see `boxproof list`")),
-            false => Failure::usage(format!("`{id}` has rows, name one: {}", rows.join(" "))),
+            true => CliFailure::usage(format!("no case `{id}`; see `boxproof list`")),
+            false => CliFailure::usage(format!("`{id}` has rows, name one: {}", rows.join(" "))),
         }
     })
 }
 
-fn has_arm(case: &Case, arm: Arm) -> Result<(), Failure> {
+fn has_arm(case: &Case, arm: ArmArg) -> Result<(), CliFailure> {
     let lacks = match (arm, &case.control, &case.twin) {
-        (Arm::Control, Control::None(why), _) => Some(format!("no control: {why}")),
-        (Arm::Twin, _, Some(Twin::None(why))) => Some(format!("no twin: {why}")),
-        (Arm::Twin, _, None) => Some("no twin: nothing is denied".to_owned()),
+        (ArmArg::Control, Control::None(why), _) => Some(format!("no control: {why}")),
+        (ArmArg::Twin, _, Some(Twin::None(why))) => Some(format!("no twin: {why}")),
+        (ArmArg::Twin, _, None) => Some("no twin: nothing is denied".to_owned()),
         _ => None,
     };
-    lacks.map_or(Ok(()), |why| Err(Failure::usage(format!("{} has {why}", case.id))))
+    lacks.map_or(Ok(()), |why| Err(CliFailure::usage(format!("{} has {why}", case.id))))
 }
 
 fn rendered(
     case: &Case,
     arm: ArmKind,
     backend: &Backend,
-    (scratch, uid): (&Scratch, u32),
-) -> Result<Rendered, Failure> {
-    let (folder, probe) = scene_of(arm, scratch)?;
-    let scene = Scene { folder: &folder, probe: &probe, run_id: &scratch.run_id, boss: None };
+    (scratch, uid): (&ScratchDirectory, u32),
+) -> Result<RenderedArm, CliFailure> {
+    let (directory, probe) = scene_of(arm, scratch)?;
+    let scene =
+        ArmContext { directory: &directory, probe: &probe, run_id: &scratch.run_id, boss: None };
     render(case, arm, backend, &scene, uid)
-        .map_err(|error| Failure::usage(format!("{}: {error}", case.id)))
+        .map_err(|error| CliFailure::usage(format!("{}: {error}", case.id)))
 }
 
 /// Makes a directory for one arm, with the probe program in it.
-fn scene_of(arm: ArmKind, scratch: &Scratch) -> Result<(PathBuf, PathBuf), Failure> {
-    let folder = scratch.path.join(arm_word(arm));
-    std::fs::create_dir(&folder)?;
+fn scene_of(arm: ArmKind, scratch: &ScratchDirectory) -> Result<(PathBuf, PathBuf), CliFailure> {
+    let directory = scratch.path.join(arm_word(arm));
+    std::fs::create_dir(&directory)?;
     // A name that nothing else has, for a program that only a victim executes here.
-    let probe = folder.join(PROBE);
+    let probe = directory.join(PROBE);
     std::os::unix::fs::symlink(me()?, &probe)?;
-    Ok((folder, probe))
+    Ok((directory, probe))
 }
 
-fn show(subject: &Subject<'_>, args: &Args) -> Result<i32, Failure> {
-    let text = preview(subject).map_err(Failure::usage)?;
+fn show(subject: &ScriptSubject<'_>, args: &ReproArgs) -> Result<i32, CliFailure> {
+    let text = preview(subject).map_err(CliFailure::usage)?;
     print_text(&format!(
         "{text}\n# `boxproof repro {} --backend {} --arm {} --export DIR` writes a script of it.\n",
         crate::collect::shell_word(&args.id),
@@ -195,19 +197,19 @@ fn show(subject: &Subject<'_>, args: &Args) -> Result<i32, Failure> {
 }
 
 /// The policy as it would be sent, with `$root` for where everything lies.
-fn policy(subject: &Subject<'_>) -> Result<String, Failure> {
+fn policy(subject: &ScriptSubject<'_>) -> Result<String, CliFailure> {
     let policy = subject.rendered.steps.last().map(|step| &step.policy);
     let policy = serde_json::to_string_pretty(&policy)
-        .map_err(|error| Failure::usage(format!("{}: {error}", subject.case.id)))?;
+        .map_err(|error| CliFailure::usage(format!("{}: {error}", subject.case.id)))?;
     let root = subject.rendered.vars.get("WS").and_then(|ws| ws.strip_suffix("/ws"));
     Ok(policy.replace(root.unwrap_or_default(), "$root"))
 }
 
 /// Writes the script and what it needs; the policy besides, where there is one to look at.
-fn export(path: &Path, text: &str, policy: Option<String>) -> Result<i32, Failure> {
+fn export(path: &Path, text: &str, policy: Option<String>) -> Result<i32, CliFailure> {
     let directory = OutputDirectory::make(path).map_err(unusable)?;
     if !directory.names().map_err(unusable)?.is_empty() {
-        return Err(Failure::usage(format!(
+        return Err(CliFailure::usage(format!(
             "{}: it is not empty: name a directory that is, or none that exists",
             path.display()
         )));

@@ -12,25 +12,25 @@ use clap::ValueEnum;
 use nix::sys::signal::Signal;
 
 use super::blind::SecondLook;
-use super::follow::Follower;
+use super::follow::RunFollower;
 use super::outputs::{OutputArgs, PageOutputs, annotate};
-use super::user::{Who, settle};
+use super::user::{UserArgs, become_run_user};
 use super::{
-    Cases, Failure, FailureDetail, backends, note, print, records, terminal_options, unusable,
+    CaseArgs, CliFailure, FailureDetail, backends, note, print, records, terminal_options, unusable,
 };
 use crate::backend::SettledUser;
-use crate::blind::Share;
+use crate::blind::SampleShare;
 use crate::output::ReportOutput;
-use crate::selection::{Selection, parse_shard};
-use crate::session::{Conclusion, Finished, Request, conduct, tools_for};
+use crate::selection::{CaseSelection, parse_shard};
+use crate::session::{CompletedRun, RunConclusion, SessionRequest, conduct, tools_for};
 use crate::sys;
 use crate::termination::Termination;
 
 /// Arguments of `run`.
 #[derive(Debug, clap::Args)]
-pub(super) struct Args {
+pub(super) struct RunArgs {
     #[command(flatten)]
-    cases: Cases,
+    cases: CaseArgs,
     /// A backend: a shipped NAME (`reference:bubblewrap` picks a mechanism), a PROGRAM that speaks
     /// the protocol, or a manifest FILE.yaml. Repeatable.
     #[arg(long = "backend", value_name = "BACKEND", default_value = "reference")]
@@ -42,8 +42,8 @@ pub(super) struct Args {
     #[arg(long, value_name = "FILE")]
     report: Option<PathBuf>,
     /// The form of the output.
-    #[arg(long, value_enum, default_value_t = Format::Terminal)]
-    format: Format,
+    #[arg(long, value_enum, default_value_t = RunFormat::Terminal)]
+    format: RunFormat,
     /// The directory in which the scratch directory is made.
     #[arg(long, value_name = "DIR")]
     scratch: Option<PathBuf>,
@@ -82,7 +82,7 @@ pub(super) struct Args {
     #[command(flatten)]
     second_look: SecondLook,
     #[command(flatten)]
-    who: Who,
+    who: UserArgs,
     /// The detail of each failure: a line a group of those that are alike, or everything.
     #[arg(long, value_enum, default_value_t)]
     failures: FailureDetail,
@@ -93,7 +93,7 @@ pub(super) struct Args {
 
 /// The form of the output.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
-pub(super) enum Format {
+pub(super) enum RunFormat {
     /// The matrix, for people.
     Terminal,
     /// The matrix, for GitHub's job summary.
@@ -104,14 +104,14 @@ pub(super) enum Format {
     Ndjson,
 }
 
-pub(super) fn run(args: &Args) -> Result<i32, Failure> {
+pub(super) fn run(args: &RunArgs) -> Result<i32, CliFailure> {
     let suite = args.cases.suite()?;
     let (blind, filter) = args.second_look.read()?;
     let selection = args.cases.selection_and(&suite, filter)?.part(args.shard);
     let selection = match &args.set {
         Some(name) => {
             let ids = FrozenSet::newest().and_then(|set| set.ids(name));
-            let ids = ids.map_err(|error| Failure::usage(format!("--set: {error}")))?;
+            let ids = ids.map_err(|error| CliFailure::usage(format!("--set: {error}")))?;
             selection.narrowed(format!("set {name}"), ids)
         }
         None => selection,
@@ -127,7 +127,7 @@ pub(super) fn run(args: &Args) -> Result<i32, Failure> {
     let mut report = report.map_err(unusable)?;
     let mut pages = args.outputs.open(args.report.as_deref())?;
     // The one who typed may write where the one who runs may not.
-    let settled = settle(&args.who, &args.backends, || {
+    let settled = become_run_user(&args.who, &args.backends, || {
         let kept = report.take().map(ReportOutput::keep_rights).transpose();
         report = kept?;
         pages = std::mem::take(&mut pages).keep_rights()?;
@@ -140,10 +140,10 @@ pub(super) fn run(args: &Args) -> Result<i32, Failure> {
     let begun = Instant::now();
     let concluded = conclude(args, (suite, selection), blind, &settled);
     match (concluded, termination.release()) {
-        (Ok(Conclusion::Interrupted(signal, finished)), _) => {
+        (Ok(RunConclusion::Interrupted(signal, finished)), _) => {
             keep((report, pages), *finished, signal)
         }
-        (Ok(Conclusion::Finished(finished)), Some(signal)) => {
+        (Ok(RunConclusion::Finished(finished)), Some(signal)) => {
             keep((report, pages), *finished, signal)
         }
         (Err(failure), Some(signal)) => {
@@ -151,7 +151,7 @@ pub(super) fn run(args: &Args) -> Result<i32, Failure> {
             Ok(128 + signal as i32)
         }
         (Err(failure), None) => Err(failure),
-        (Ok(Conclusion::Finished(finished)), None) => {
+        (Ok(RunConclusion::Finished(finished)), None) => {
             finish(args, (report, pages), *finished, begun.elapsed())
         }
     }
@@ -159,17 +159,17 @@ pub(super) fn run(args: &Args) -> Result<i32, Failure> {
 
 /// Asks the backends what they can do, and runs what is selected.
 fn conclude(
-    args: &Args,
-    (suite, selection): (Suite, Selection),
-    blind: Option<Share>,
+    args: &RunArgs,
+    (suite, selection): (Suite, CaseSelection),
+    blind: Option<SampleShare>,
     settled: &SettledUser,
-) -> Result<Conclusion, Failure> {
+) -> Result<RunConclusion, CliFailure> {
     let frozen = suite.is_embedded().then(FrozenSet::newest).transpose();
-    let frozen = frozen.map_err(Failure::usage)?;
+    let frozen = frozen.map_err(CliFailure::usage)?;
     // They start up while the backends are asked.
     let tools = tools_for(&suite, &selection);
     let backends = backends(&args.backends, settled)?;
-    let request = Request {
+    let request = SessionRequest {
         suite,
         selection,
         backends,
@@ -183,16 +183,16 @@ fn conclude(
         blind,
         reproduce: args.cases.reproduce() + &args.who.reproduce(),
     };
-    let mut follower = Follower::new(args.fail_fast.then_some(args.strict));
+    let mut follower = RunFollower::new(args.fail_fast.then_some(args.strict));
     Ok(conduct(&request, tools, &mut follower)?)
 }
 
 /// Keeps what was judged before `signal` came; returns the exit code.
 fn keep(
     (report, pages): (Option<ReportOutput>, PageOutputs),
-    finished: Finished,
+    finished: CompletedRun,
     signal: Signal,
-) -> Result<i32, Failure> {
+) -> Result<i32, CliFailure> {
     let by = finished.interrupted.clone().unwrap_or_else(|| signal.to_string());
     let rows = finished.rows.len();
     let (run, record) = record(finished.header, finished.rows, Some(&by))?;
@@ -203,33 +203,33 @@ fn keep(
     };
     note(format_args!("ended by {by}; {what}"));
     let runs = [run];
-    let matrix = merge_partial(&runs).map_err(|error| Failure::usage(error.to_string()))?;
+    let matrix = merge_partial(&runs).map_err(|error| CliFailure::usage(error.to_string()))?;
     pages.write(&matrix);
     Ok(128 + signal as i32)
 }
 
 fn finish(
-    args: &Args,
+    args: &RunArgs,
     (report, pages): (Option<ReportOutput>, PageOutputs),
-    finished: Finished,
+    finished: CompletedRun,
     took: Duration,
-) -> Result<i32, Failure> {
+) -> Result<i32, CliFailure> {
     let (run, record) = record(finished.header, finished.rows, finished.interrupted.as_deref())?;
     // The matrix is printed, even if the record cannot be written.
     let kept = report.map_or(Ok(()), |report| report.write(&record)).map_err(note);
     let runs = [run];
     let [run] = &runs;
-    let matrix = merge_partial(&runs).map_err(|error| Failure::usage(error.to_string()))?;
+    let matrix = merge_partial(&runs).map_err(|error| CliFailure::usage(error.to_string()))?;
     let kept = kept.is_ok() & pages.write(&matrix);
     let timed = |page: String| timed(&page, &run.rows, args.durations, took);
     match args.format {
-        Format::Ndjson => print(&String::from_utf8_lossy(&record))?,
-        Format::Markdown => print(&boxproof_reports::markdown::render(&matrix, GITHUB_LIMIT))?,
-        Format::Html => print(&boxproof_reports::html::render(&matrix))?,
-        Format::Terminal if run.rows.is_empty() => {
+        RunFormat::Ndjson => print(&String::from_utf8_lossy(&record))?,
+        RunFormat::Markdown => print(&boxproof_reports::markdown::render(&matrix, GITHUB_LIMIT))?,
+        RunFormat::Html => print(&boxproof_reports::html::render(&matrix))?,
+        RunFormat::Terminal if run.rows.is_empty() => {
             print(&timed(format!("{}\n", summary_line(&run.rows))))?;
         }
-        Format::Terminal => {
+        RunFormat::Terminal => {
             let options = terminal_options(args.verbose, args.failures);
             print(&timed(boxproof_reports::terminal::render(&matrix, options)))?;
         }
@@ -278,8 +278,8 @@ pub(super) fn record(
     header: boxproof_reports::Header,
     rows: Vec<CaseRow>,
     interrupted: Option<&str>,
-) -> Result<(Run, Vec<u8>), Failure> {
-    let broken = |error: String| Failure::usage(format!("the record is broken: {error}"));
+) -> Result<(Run, Vec<u8>), CliFailure> {
+    let broken = |error: String| CliFailure::usage(format!("the record is broken: {error}"));
     let mut writer =
         RecordWriter::new(Vec::new(), &header).map_err(|error| broken(error.to_string()))?;
     for row in &rows {

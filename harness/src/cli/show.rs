@@ -4,12 +4,12 @@ use std::path::PathBuf;
 
 use boxproof_cases::{Case, Suite};
 
-use super::{Cases, Failure, print_text};
-use crate::asked;
+use super::{CaseArgs, CliFailure, print_text};
+use crate::case_summary;
 
 /// Arguments of `show`.
 #[derive(Debug, clap::Args)]
-pub(super) struct Args {
+pub(super) struct ShowArgs {
     /// The case's id, or a glob.
     #[arg(value_name = "ID", required = true)]
     ids: Vec<String>,
@@ -18,8 +18,8 @@ pub(super) struct Args {
     cases: Option<PathBuf>,
 }
 
-pub(super) fn run(args: &Args) -> Result<i32, Failure> {
-    let cases = Cases { filters: args.ids.clone(), cases: args.cases.clone(), slow: true };
+pub(super) fn run(args: &ShowArgs) -> Result<i32, CliFailure> {
+    let cases = CaseArgs { filters: args.ids.clone(), cases: args.cases.clone(), slow: true };
     let suite = cases.suite()?;
     let selection = cases.selection(&suite)?;
     let shown: Vec<_> = suite.cases.iter().filter(|case| selection.selects(case)).collect();
@@ -30,7 +30,7 @@ pub(super) fn run(args: &Args) -> Result<i32, Failure> {
 }
 
 fn describe(case: &Case, suite: &Suite) -> String {
-    let mut lines = vec![format!("{}  ({})", case.id, case.level.word())];
+    let mut lines = vec![format!("{}  ({})", case.id, case.level.keyword())];
     let mut line = |name: &str, value: String| {
         if !value.is_empty() {
             lines.push(format!("  {name:11} {value}"));
@@ -43,8 +43,8 @@ fn describe(case: &Case, suite: &Suite) -> String {
     }
     line("sources", case.sources.join(", "));
     line("needs", case.needs.iter().map(ToString::to_string).collect::<Vec<_>>().join(", "));
-    line("host", case.host.iter().map(|fact| fact.word()).collect::<Vec<_>>().join(", "));
-    for (name, text) in asked::of(case).parts() {
+    line("host", case.host.iter().map(|fact| fact.keyword()).collect::<Vec<_>>().join(", "));
+    for (name, text) in case_summary::summarize_case(case).parts() {
         line(name, text.replace('\n', "\n              "));
     }
     line("file", case.file.display().to_string());

@@ -6,7 +6,7 @@ use std::path::Path;
 
 use nix::unistd::{Uid, User, geteuid};
 
-use super::{Failure, note};
+use super::{CliFailure, note};
 use crate::backend::{RunAs, SettledUser, run_as};
 use crate::sys;
 
@@ -17,14 +17,14 @@ const LAST: u32 = 60_000;
 
 /// Arguments of verbs that start backends.
 #[derive(Debug, Clone, Default, clap::Args)]
-pub(super) struct Who {
+pub(super) struct UserArgs {
     /// Run as this account, or as `root`. By default root runs backends that are meant for
     /// ordinary users as $SUDO_USER, else as the first ordinary account with a home.
     #[arg(long, value_name = "NAME")]
     user: Option<String>,
 }
 
-impl Who {
+impl UserArgs {
     /// Returns the flag by which a reproduce line is run by the same user.
     pub(super) fn reproduce(&self) -> String {
         self.user.as_ref().map(|name| format!(" --user {name}")).unwrap_or_default()
@@ -43,23 +43,24 @@ impl Who {
     ///
     /// # Errors
     /// No such account, or no single account that can run all of `specs`.
-    fn account(&self, specs: &[String]) -> Result<Option<(User, String)>, Failure> {
+    fn account(&self, specs: &[String]) -> Result<Option<(User, String)>, CliFailure> {
         let me = geteuid();
         if let Some(name) = &self.user {
             let account = User::from_name(name).ok().flatten();
-            let account = account
-                .ok_or_else(|| Failure::usage(format!("--user: there is no account `{name}`")))?;
+            let account = account.ok_or_else(|| {
+                CliFailure::usage(format!("--user: there is no account `{name}`"))
+            })?;
             return match account.uid == me {
                 true => Ok(None),
                 false if me.is_root() => Ok(Some((account, "as asked".to_owned()))),
-                false => Err(Failure::usage(format!("only root can become {name}"))),
+                false => Err(CliFailure::usage(format!("only root can become {name}"))),
             };
         }
         let wish = wish(specs)?;
         match wish.filter(|_| me.is_root()) {
             None => Ok(None),
             Some(spec) => {
-                let account = ordinary().ok_or_else(|| Failure::usage(nobody(&spec)))?;
+                let account = ordinary().ok_or_else(|| CliFailure::usage(no_such_user(&spec)))?;
                 Ok(Some((account, format!("since {spec} is meant for ordinary users"))))
             }
         }
@@ -71,16 +72,16 @@ impl Who {
 ///
 /// # Errors
 /// No such account, no user that all of `specs` can be run by, or the change fails.
-pub(super) fn settle(
-    who: &Who,
+pub(super) fn become_run_user(
+    who: &UserArgs,
     specs: &[String],
-    first: impl FnOnce() -> Result<(), Failure>,
-) -> Result<SettledUser, Failure> {
+    first: impl FnOnce() -> Result<(), CliFailure>,
+) -> Result<SettledUser, CliFailure> {
     let Some((account, why)) = who.account(specs)? else { return Ok(who.stay()) };
     first()?;
     let (name, uid) = (&account.name, account.uid);
     sys::become_user(&account)
-        .map_err(|error| Failure::usage(format!("cannot become {name}: {error}")))?;
+        .map_err(|error| CliFailure::usage(format!("cannot become {name}: {error}")))?;
     if who.user.is_none() {
         note(format_args!("run as {name} (uid {uid}), {why}; see --user"));
     }
@@ -92,8 +93,8 @@ pub(super) fn settle(
 ///
 /// # Errors
 /// No such account.
-pub(super) fn settle_questions(user: Option<&str>) -> Result<SettledUser, Failure> {
-    let who = Who { user: user.map(str::to_owned) };
+pub(super) fn settle_questions(user: Option<&str>) -> Result<SettledUser, CliFailure> {
+    let who = UserArgs { user: user.map(str::to_owned) };
     let named = user.is_some().then(|| who.account(&[])).transpose()?.flatten();
     match (named, geteuid().is_root()) {
         (_, false) => Ok(SettledUser::own()),
@@ -104,14 +105,14 @@ pub(super) fn settle_questions(user: Option<&str>) -> Result<SettledUser, Failur
 }
 
 /// The first of `specs` that wants an ordinary user.
-fn wish(specs: &[String]) -> Result<Option<String>, Failure> {
+fn wish(specs: &[String]) -> Result<Option<String>, CliFailure> {
     let mut wishes = Vec::new();
     for spec in specs {
-        wishes.push((spec, run_as(spec).map_err(|error| Failure::usage(error.to_string()))?));
+        wishes.push((spec, run_as(spec).map_err(|error| CliFailure::usage(error.to_string()))?));
     }
     let first = |wanted| wishes.iter().find(|(_, wish)| *wish == wanted).map(|(spec, _)| *spec);
     match (first(RunAs::Ordinary), first(RunAs::Root)) {
-        (Some(ordinary), Some(root)) => Err(Failure::usage(format!(
+        (Some(ordinary), Some(root)) => Err(CliFailure::usage(format!(
             "{root} needs root and {ordinary} an ordinary user: run each by itself, or all of \
              them with --user root"
         ))),
@@ -119,7 +120,7 @@ fn wish(specs: &[String]) -> Result<Option<String>, Failure> {
     }
 }
 
-fn nobody(spec: &str) -> String {
+fn no_such_user(spec: &str) -> String {
     format!(
         "{spec} is meant for ordinary users, and there is no ordinary account with a home here: \
          name one by --user, or say --user root"
@@ -185,15 +186,15 @@ mod tests {
     }
 
     #[test]
-    fn nobody_else_can_become_somebody() {
+    fn only_root_can_become_another_user() {
         let me = geteuid();
-        let who = |name: &str| Who { user: Some(name.to_owned()) };
+        let who = |name: &str| UserArgs { user: Some(name.to_owned()) };
         assert!(who("no such account").account(&[]).is_err());
         let root = who("root").account(&specs(&["bubblewrap"]));
         assert_eq!(root.is_ok(), me.is_root());
         assert!(!matches!(root, Ok(Some(_))));
         if !me.is_root() {
-            assert!(matches!(Who::default().account(&specs(&["bubblewrap"])), Ok(None)));
+            assert!(matches!(UserArgs::default().account(&specs(&["bubblewrap"])), Ok(None)));
         }
     }
 }

@@ -1,13 +1,16 @@
 //! Rows of the record for the arms of a case.
 
-use boxproof_probes::Record;
+use boxproof_probes::ProbeRecord;
 use boxproof_reports::{ArmName, ArmRow, ExitRow, OracleRow, StreamText};
 
-use crate::execution::{Arm, Execution, Exit, Observation, Reply, Report, RunReport, Stream};
-use crate::receipts::seen::Seen;
+use crate::execution::{
+    ArmRecord, ArmReport, CapturedStream, CaseExecution, ProbeObservation, ProcessExit, QueryReply,
+    RunReport,
+};
+use crate::receipts::observation::ChannelObservation;
 
 /// Returns a row for every arm and for the answer.
-pub(super) fn arm_rows(execution: &Execution) -> Vec<ArmRow> {
+pub(super) fn arm_rows(execution: &CaseExecution) -> Vec<ArmRow> {
     let arms = [
         (ArmName::Control, &execution.control),
         (ArmName::Twin, &execution.twin),
@@ -23,8 +26,8 @@ pub(super) fn bounded(text: &str) -> String {
 }
 
 /// An answer, in the place of the arm that is judged: JSON on stdout.
-fn answer_row(reply: &Reply) -> Option<ArmRow> {
-    let Reply::Answered(answered) = reply else { return None };
+fn answer_row(reply: &QueryReply) -> Option<ArmRow> {
+    let QueryReply::Answered(answered) = reply else { return None };
     let told = serde_json::to_string(&answered.told).ok()?;
     Some(ArmRow {
         arm: ArmName::Confined,
@@ -38,19 +41,20 @@ fn answer_row(reply: &Reply) -> Option<ArmRow> {
 }
 
 /// Returns a word for the first answer to each step: its status, or the reason why there is none.
-fn statuses(seen: &Seen) -> serde_json::Value {
-    let word = |answer: &crate::receipts::seen::Answer| match (answer.status, answer.exit) {
-        (Some(status), _) => status.to_string(),
-        (None, Some(exit)) => format!("exit {exit}"),
-        (None, None) => answer.error.clone().unwrap_or_default(),
-    };
+fn statuses(seen: &ChannelObservation) -> serde_json::Value {
+    let word =
+        |answer: &crate::receipts::observation::ChannelAnswer| match (answer.status, answer.exit) {
+            (Some(status), _) => status.to_string(),
+            (None, Some(exit)) => format!("exit {exit}"),
+            (None, None) => answer.error.clone().unwrap_or_default(),
+        };
     let first = |answers: &Vec<_>| answers.first().map(word).unwrap_or_default();
     let each = seen.answers.iter().map(|(step, answers)| (step.to_string(), first(answers).into()));
     serde_json::Value::Object(each.collect())
 }
 
 /// Returns the row of a channel: its export as stdout, the stderr of its parts as stderr.
-fn channel_row(arm: ArmName, seen: &Seen) -> ArmRow {
+fn channel_row(arm: ArmName, seen: &ChannelObservation) -> ArmRow {
     ArmRow {
         arm,
         exit: seen.fault.is_none().then_some(ExitRow::Code(0)),
@@ -62,11 +66,11 @@ fn channel_row(arm: ArmName, seen: &Seen) -> ArmRow {
     }
 }
 
-fn arm_row(arm: ArmName, seen: &Arm) -> Option<ArmRow> {
-    if let Arm::Channel(seen) = seen {
+fn arm_row(arm: ArmName, seen: &ArmRecord) -> Option<ArmRow> {
+    if let ArmRecord::Channel(seen) = seen {
         return Some(channel_row(arm, seen));
     }
-    let Arm::Done(report) = seen else { return None };
+    let ArmRecord::Done(report) = seen else { return None };
     let run = telling(report);
     Some(ArmRow {
         arm,
@@ -89,35 +93,35 @@ fn arm_row(arm: ArmName, seen: &Arm) -> Option<ArmRow> {
 }
 
 /// Returns the first run that did not end like the first one, if there is one; else the first.
-pub(super) fn telling(report: &Report) -> Option<&RunReport> {
+pub(super) fn telling(report: &ArmReport) -> Option<&RunReport> {
     let first = report.runs.first()?;
     report.runs.iter().find(|run| run.exit != first.exit).or(Some(first))
 }
 
-fn exit_row(exit: &Exit) -> ExitRow {
+fn exit_row(exit: &ProcessExit) -> ExitRow {
     match exit {
-        Exit::Code(code) => ExitRow::Code(*code),
-        Exit::Signal(number) => ExitRow::Signal(*number),
-        Exit::TimedOut => ExitRow::Timeout,
-        Exit::Refused => ExitRow::Refused,
+        ProcessExit::Code(code) => ExitRow::Code(*code),
+        ProcessExit::Signal(number) => ExitRow::Signal(*number),
+        ProcessExit::TimedOut => ExitRow::Timeout,
+        ProcessExit::Refused => ExitRow::Refused,
     }
 }
 
-fn stream_text(stream: &Stream) -> StreamText {
+fn stream_text(stream: &CapturedStream) -> StreamText {
     let text = StreamText::from_bytes(stream.text.as_bytes());
     StreamText { truncated: text.truncated || stream.bytes > stream.text.len() as u64, ..text }
 }
 
 fn observation(run: &RunReport) -> Option<serde_json::Value> {
     match &run.observation {
-        Observation::Seen(record) => short(record),
-        Observation::Untrusted(why) => Some(serde_json::json!({ "untrusted": why })),
-        Observation::NotExpected | Observation::Missing => None,
+        ProbeObservation::Seen(record) => short(record),
+        ProbeObservation::Untrusted(why) => Some(serde_json::json!({ "untrusted": why })),
+        ProbeObservation::NotExpected | ProbeObservation::Missing => None,
     }
 }
 
 /// The record without long details: a report is read by people.
-pub(super) fn short(record: &Record) -> Option<serde_json::Value> {
+pub(super) fn short(record: &ProbeRecord) -> Option<serde_json::Value> {
     let mut value = serde_json::to_value(record).ok()?;
     if let Some(detail) = value.get_mut("detail").and_then(|detail| detail.as_object_mut()) {
         detail.retain(|_, value| value.to_string().len() <= 200);

@@ -5,16 +5,20 @@ use std::collections::BTreeMap;
 use boxproof_cases::Suite;
 use boxproof_reports::Verdict;
 
-use super::{Item, Measured, Scope, Words};
-use crate::known::Pattern;
+use super::{FailureNotes, KnownItem, MeasuredRun, RowScope};
+use crate::known::IdPattern;
 
 /// Returns `items`, with those of a table that agree in all merged into one whose case is the
 /// table's glob.
-pub(super) fn rows(suite: &Suite, items: Vec<Item>, runs: &[Measured<'_>]) -> Vec<Item> {
+pub(super) fn rows(
+    suite: &Suite,
+    items: Vec<KnownItem>,
+    runs: &[MeasuredRun<'_>],
+) -> Vec<KnownItem> {
     let mut left = items;
     let mut globbed = Vec::new();
     for table in tables(suite) {
-        let (mine, others): (Vec<Item>, Vec<Item>) =
+        let (mine, others): (Vec<KnownItem>, Vec<KnownItem>) =
             left.into_iter().partition(|item| table.ids.contains(&item.case.as_str()));
         left = others;
         for group in groups(mine) {
@@ -29,13 +33,13 @@ pub(super) fn rows(suite: &Suite, items: Vec<Item>, runs: &[Measured<'_>]) -> Ve
 }
 
 /// A table of the corpus: the rows of one case.
-struct Table<'a> {
+struct CaseTable<'a> {
     glob: String,
     ids: Vec<&'a str>,
 }
 
 /// Lists every table with more than one row whose glob matches its own rows only.
-fn tables(suite: &Suite) -> Vec<Table<'_>> {
+fn tables(suite: &Suite) -> Vec<CaseTable<'_>> {
     let mut files: BTreeMap<&std::path::Path, Vec<&str>> = BTreeMap::new();
     for case in &suite.cases {
         files.entry(&case.file).or_default().push(case.id.as_str());
@@ -47,22 +51,23 @@ fn tables(suite: &Suite) -> Vec<Table<'_>> {
     let mut found = Vec::new();
     for ids in files.into_values().filter(|ids| ids.len() > 1) {
         let Some((glob, count)) = table(ids.clone()) else { continue };
-        let matched = Pattern::try_from(glob.clone()).ok().map(|pattern| {
+        let matched = IdPattern::try_from(glob.clone()).ok().map(|pattern| {
             suite.cases.iter().filter(|case| pattern.matches(case.id.as_str())).count()
         });
         if matched == Some(count) {
-            found.push(Table { glob, ids });
+            found.push(CaseTable { glob, ids });
         }
     }
     found
 }
 
 /// The properties that items must have in common, besides their notes.
-type Key = (Verdict, String, Scope);
+type GroupKey = (Verdict, String, RowScope);
 
 /// Groups items that agree; items without notes go with the notes of the others, if those agree.
-fn groups(items: Vec<Item>) -> Vec<Vec<Item>> {
-    let mut alike: BTreeMap<Key, BTreeMap<Option<Words>, Vec<Item>>> = BTreeMap::new();
+fn groups(items: Vec<KnownItem>) -> Vec<Vec<KnownItem>> {
+    let mut alike: BTreeMap<GroupKey, BTreeMap<Option<FailureNotes>, Vec<KnownItem>>> =
+        BTreeMap::new();
     for item in items {
         let key = (item.verdict, item.signature.clone(), item.scope.clone());
         alike.entry(key).or_default().entry(item.words.clone()).or_default().push(item);
@@ -70,7 +75,9 @@ fn groups(items: Vec<Item>) -> Vec<Vec<Item>> {
     alike.into_values().flat_map(of_one_mind).collect()
 }
 
-fn of_one_mind(mut by_words: BTreeMap<Option<Words>, Vec<Item>>) -> Vec<Vec<Item>> {
+fn of_one_mind(
+    mut by_words: BTreeMap<Option<FailureNotes>, Vec<KnownItem>>,
+) -> Vec<Vec<KnownItem>> {
     if by_words.len() == 2
         && let Some(silent) = by_words.remove(&None)
     {
@@ -79,17 +86,17 @@ fn of_one_mind(mut by_words: BTreeMap<Option<Words>, Vec<Item>>) -> Vec<Vec<Item
     by_words.into_values().collect()
 }
 
-impl Table<'_> {
+impl CaseTable<'_> {
     /// Returns whether a glob covers no more than `group`: every row of the table is in it, or
     /// could not be asked wherever the group applies.
-    fn covered_by(&self, group: &[Item], runs: &[Measured<'_>]) -> bool {
+    fn covered_by(&self, group: &[KnownItem], runs: &[MeasuredRun<'_>]) -> bool {
         let Some(first) = group.first() else { return false };
-        let here: Vec<&Measured<'_>> = runs
+        let here: Vec<&MeasuredRun<'_>> = runs
             .iter()
             .filter(|run| first.scope.user.is_none_or(|user| user == run.setting.user))
             .collect();
         let unasked = |id: &str| {
-            let row = |run: &&Measured<'_>| {
+            let row = |run: &&MeasuredRun<'_>| {
                 run.rows.iter().find(|row| row.id == id).map(|row| row.verdict)
             };
             let verdicts: Vec<_> = here.iter().map(row).collect();
@@ -102,8 +109,8 @@ impl Table<'_> {
 }
 
 /// The one item that stands for `group`.
-fn one(glob: &str, group: Vec<Item>) -> Option<Item> {
+fn one(glob: &str, group: Vec<KnownItem>) -> Option<KnownItem> {
     let words = group.iter().find_map(|item| item.words.clone());
     let first = group.into_iter().next()?;
-    Some(Item { case: glob.to_owned(), words, ..first })
+    Some(KnownItem { case: glob.to_owned(), words, ..first })
 }

@@ -7,7 +7,7 @@ use boxproof_reports::{Level, Outcome, TwinState};
 use rstest::rstest;
 
 use super::*;
-use crate::known::Known;
+use crate::known::KnownFailures;
 
 /// A case of its own, a table of three, and another table.
 fn suite() -> Suite {
@@ -59,19 +59,19 @@ fn case_row(line: &str) -> CaseRow {
     }
 }
 
-fn setting(user: UserKind, version: &str) -> Setting {
+fn setting(user: UserKind, version: &str) -> RunSetting {
     let version = Some(version.to_owned());
-    Setting { os: Os::Linux, user, version, today: Date::today() }
+    RunSetting { os: SystemName::Linux, user, version, today: CivilDate::today() }
 }
 
 fn known(text: &str) -> Vec<KnownRow> {
-    Known::parse(Path::new("box.known.yaml"), text, "box").unwrap().rows().to_vec()
+    KnownFailures::parse(Path::new("box.known.yaml"), text, "box").unwrap().rows().to_vec()
 }
 
 /// Renders `case verdict signature scope: reason` of every row.
-fn told(rows: &[KnownRow]) -> Vec<String> {
+fn rendered_rows(rows: &[KnownRow]) -> Vec<String> {
     let row = |row: &KnownRow| {
-        let user = row.user.map(|user| format!(" {}", user.word())).unwrap_or_default();
+        let user = row.user.map(|user| format!(" {}", user.keyword())).unwrap_or_default();
         let version = row.version.as_ref().map(|v| format!(" {v}")).unwrap_or_default();
         let (verdict, signature) = (row.verdict, &row.signature);
         format!("{} {verdict} {signature}{user}{version}: {}", row.case, row.reason)
@@ -82,8 +82,8 @@ fn told(rows: &[KnownRow]) -> Vec<String> {
 /// The list after one run as root.
 fn after(old: &str, measured: &str) -> Vec<String> {
     let rows = rows(measured);
-    let run = Measured { setting: setting(UserKind::Root, "1.0"), rows: rows.iter().collect() };
-    told(&update(&suite(), &known(old), &[run], Options::default()))
+    let run = MeasuredRun { setting: setting(UserKind::Root, "1.0"), rows: rows.iter().collect() };
+    rendered_rows(&update(&suite(), &known(old), &[run], UpdateOptions::default()))
 }
 
 const ALL_OF_TABLE: &str =
@@ -170,7 +170,7 @@ fn two_users_that_fail_alike_share_a_row_and_others_do_not() {
         rows("fs/one leak left-behind\nnet/table/a contract exit\n"),
         rows("fs/one leak left-behind\nnet/table/a pass\n"),
     );
-    let run = |user, rows: &'static [CaseRow]| Measured {
+    let run = |user, rows: &'static [CaseRow]| MeasuredRun {
         setting: setting(user, "1.0"),
         rows: rows.iter().collect(),
     };
@@ -179,41 +179,44 @@ fn two_users_that_fail_alike_share_a_row_and_others_do_not() {
         "fs/one leak left-behind: Seen: what fs/one showed",
         "net/table/a contract exit root: Seen: what net/table/a showed",
     ];
-    assert_eq!(told(&update(&suite(), &[], &runs, Options::default())), wanted);
+    assert_eq!(rendered_rows(&update(&suite(), &[], &runs, UpdateOptions::default())), wanted);
 }
 
 #[test]
 fn what_only_one_version_gets_wrong_names_it() {
     let (old, new) = (rows("fs/one leak left-behind"), rows("fs/one pass"));
-    let run = |version, rows: &'static [CaseRow]| Measured {
+    let run = |version, rows: &'static [CaseRow]| MeasuredRun {
         setting: setting(UserKind::Root, version),
         rows: rows.iter().collect(),
     };
     let runs = [run("1.0", old.leak()), run("2.0", new.leak())];
-    let found = told(&update(&suite(), &[], &runs, Options::default()));
+    let found = rendered_rows(&update(&suite(), &[], &runs, UpdateOptions::default()));
     assert_eq!(found, ["fs/one leak left-behind root 1.0: Seen: what fs/one showed"]);
 }
 
 #[test]
 fn what_taught_nothing_is_written_only_when_asked_for() {
     let rows = rows("fs/one inconclusive no-record");
-    let run = Measured { setting: setting(UserKind::Root, "1"), rows: rows.iter().collect() };
-    let options = Options { unlearnt: true, several_systems: true };
+    let run = MeasuredRun { setting: setting(UserKind::Root, "1"), rows: rows.iter().collect() };
+    let options = UpdateOptions { unlearnt: true, several_systems: true };
     let found = update(&suite(), &[], &[run], options);
     let wanted = "fs/one inconclusive no-record root: Seen: what fs/one showed";
-    assert_eq!((told(&found).remove(0).as_str(), found[0].os), (wanted, Some(Os::Linux)));
+    assert_eq!(
+        (rendered_rows(&found).remove(0).as_str(), found[0].os),
+        (wanted, Some(SystemName::Linux))
+    );
 }
 
 #[test]
 fn the_file_reads_back_as_it_was_meant() {
     let mut rows = known(WRITTEN);
     rows[0].reason = "a: \"b\" # é\n- c".to_owned();
-    rows[1].expires = Some(Date::try_from("2027-01-01".to_owned()).unwrap());
+    rows[1].expires = Some(CivilDate::try_from("2027-01-01".to_owned()).unwrap());
     let text = text("box", &rows);
     assert!(text.contains("- case: fs/table/*\n  verdict: leak\n"), "{text}");
     assert!(text.contains("  expires: \"2027-01-01\"\n  version: \"1.0\"\n"), "{text}");
     let again = known(&text);
-    assert_eq!(told(&again), told(&rows));
+    assert_eq!(rendered_rows(&again), rendered_rows(&rows));
     assert_eq!(
         (again[0].link.clone(), again[1].expires.clone()),
         (rows[0].link.clone(), rows[1].expires.clone())

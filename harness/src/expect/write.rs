@@ -1,6 +1,6 @@
 //! A list of known failures as its file writes it ([`text`]).
 
-use crate::known::{KnownRow, Os};
+use crate::known::{KnownRow, SystemName};
 
 /// The whole file for the backend called `name`.
 pub fn text(name: &str, rows: &[KnownRow]) -> String {
@@ -13,14 +13,14 @@ pub fn text(name: &str, rows: &[KnownRow]) -> String {
 
 /// Writes one row of the list.
 pub(super) fn row(row: &KnownRow) -> String {
-    let user = row.user.map(|user| user.word().to_owned());
+    let user = row.user.map(|user| user.keyword().to_owned());
     let os = row.os.map(|os| match os {
-        Os::Linux => "linux".to_owned(),
-        Os::Macos => "macos".to_owned(),
+        SystemName::Linux => "linux".to_owned(),
+        SystemName::Macos => "macos".to_owned(),
     });
     let members = [
         ("- case", Some(row.case.to_string())),
-        ("  verdict", Some(row.verdict.word().to_owned())),
+        ("  verdict", Some(row.verdict.keyword().to_owned())),
         ("  signature", Some(row.signature.clone())),
         ("  reason", Some(row.reason.clone())),
         ("  link", row.link.clone()),

@@ -6,13 +6,13 @@ use super::entry;
 
 /// The reason why receipts matter.
 pub(super) const MATTERS: &str = "A receipt is evidence only if nothing goes by without one, nothing in it can be changed, and \
-     nobody else can have written it. One silent action, and the chain proves nothing about the rest.";
+     no other program can have written it. One silent action, and the chain proves nothing about the rest.";
 
 /// Returns the result that the channel must have.
 pub(super) fn passes(case: &Case) -> String {
     format!(
         "{}; every chain verifies; a marker sent after the last step has left its receipt",
-        crate::asked::of(case).expect
+        crate::case_summary::summarize_case(case).expect
     )
 }
 

@@ -1,18 +1,18 @@
-//! Abilities of the host that sandboxes are built of, each tried out: [`Ability`].
+//! Abilities of the host that sandboxes are built of, each tried out: [`HostAbility`].
 
 use std::path::PathBuf;
 
 use super::findings::{container_remedy, refused_namespaces};
-use super::{Host, Seen, helper, tried};
+use super::{FactObservation, HostFacts, helper, tried};
 use crate::sys::{ability as sys, host};
 
 /// One thing that a kind of sandbox takes.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Ability {
+pub struct HostAbility {
     /// The word for it.
     pub name: String,
     /// The observation: how the ability is there, or why not.
-    pub seen: Seen,
+    pub seen: FactObservation,
     /// The meaning of its lack.
     pub meaning: String,
     /// The remedy for its lack.
@@ -35,18 +35,18 @@ const LANDLOCK: [(u32, &str); 7] = [
 const LANDLOCK_NEEDED: u32 = 3;
 
 /// Tries out every ability; `bwrap` names the program of bubblewrap instead of PATH.
-pub fn abilities(host: &Host, bwrap: Option<PathBuf>) -> Vec<Ability> {
+pub fn abilities(host: &HostFacts, bwrap: Option<PathBuf>) -> Vec<HostAbility> {
     if cfg!(target_os = "macos") {
         return vec![sandbox_exec()];
     }
     let (_, namespaces) = refused_namespaces(host);
-    let user = Ability {
+    let user = HostAbility {
         name: "user-namespace".to_owned(),
         seen: tried("made", sys::try_namespace("user")),
         meaning: "sandboxes built of namespaces do not work".to_owned(),
         remedy: namespaces.clone(),
     };
-    let others = NAMESPACES.iter().map(|word| Ability {
+    let others = NAMESPACES.iter().map(|word| HostAbility {
         name: format!("{word}-namespace"),
         seen: tried("made", sys::try_namespace(word)),
         meaning: format!("sandboxes with {word} namespaces refuse to start"),
@@ -55,14 +55,14 @@ pub fn abilities(host: &Host, bwrap: Option<PathBuf>) -> Vec<Ability> {
             Err(_) => namespaces.clone(),
         },
     });
-    let others: Vec<Ability> = others.collect();
-    let proc = Ability {
+    let others: Vec<HostAbility> = others.collect();
+    let proc = HostAbility {
         name: "own-proc".to_owned(),
         seen: tried("mounted", sys::try_proc()),
         meaning: "sandboxes cannot hide the host's processes, and refuse to start".to_owned(),
         remedy: if user.seen.is_ok() { container_remedy() } else { namespaces },
     };
-    let listener = Ability {
+    let listener = HostAbility {
         name: "seccomp-notify".to_owned(),
         seen: tried("installed", sys::try_listener()),
         meaning: "denied names that do not exist yet cannot be held".to_owned(),
@@ -72,12 +72,12 @@ pub fn abilities(host: &Host, bwrap: Option<PathBuf>) -> Vec<Ability> {
     std::iter::once(user).chain(others).chain([proc, listener, landlock(), bubblewrap]).collect()
 }
 
-fn landlock() -> Ability {
+fn landlock() -> HostAbility {
     let abi = host::landlock_abi();
     let rights = LANDLOCK.iter().filter(|(since, _)| *since <= abi).map(|(_, word)| *word);
     let rights: Vec<&str> = rights.collect();
     let seen = format!("ABI {abi}: {}", rights.join(", "));
-    Ability {
+    HostAbility {
         name: "landlock".to_owned(),
         seen: match abi {
             LANDLOCK_NEEDED.. => Ok(seen),
@@ -89,11 +89,11 @@ fn landlock() -> Ability {
     }
 }
 
-fn sandbox_exec() -> Ability {
+fn sandbox_exec() -> HostAbility {
     let program = PathBuf::from("/usr/bin/sandbox-exec");
     let argv =
         [program.into(), "-p".into(), "(version 1)(allow default)".into(), "/usr/bin/true".into()];
-    Ability {
+    HostAbility {
         name: "sandbox-exec".to_owned(),
         seen: helper::answer(&argv).map(|_| "runs".to_owned()),
         meaning: "sandboxes by Seatbelt do not work".to_owned(),

@@ -2,7 +2,7 @@
 
 use boxproof_cases::case::HostFact;
 
-use super::Host;
+use super::HostFacts;
 use super::report::{APPARMOR_SWITCH, CLONE_SWITCH, MAX_SWITCH};
 
 /// One fact about the host, explained.
@@ -21,20 +21,21 @@ pub struct DoctorFinding {
 }
 
 /// Explains every fact of `host`.
-pub fn findings(host: &Host) -> Vec<DoctorFinding> {
+pub fn findings(host: &HostFacts) -> Vec<DoctorFinding> {
     HostFact::ALL.iter().map(|fact| finding(host, *fact)).collect()
 }
 
-fn finding(host: &Host, fact: HostFact) -> DoctorFinding {
+fn finding(host: &HostFacts, fact: HostFact) -> DoctorFinding {
     let ok = host.facts.contains(&fact);
     let (meaning, remedy) = match (ok, fact) {
-        (true, _) => (format!("cases that need {} run", fact.word()), String::new()),
+        (true, _) => (format!("cases that need {} run", fact.keyword()), String::new()),
         (false, HostFact::Userns) => refused_namespaces(host),
-        (false, _) => {
-            (format!("cases that need {} are not applicable", fact.word()), remedy(fact).to_owned())
-        }
+        (false, _) => (
+            format!("cases that need {} are not applicable", fact.keyword()),
+            remedy(fact).to_owned(),
+        ),
     };
-    DoctorFinding { fact, ok, saw: host.text(fact.word()).to_owned(), meaning, remedy }
+    DoctorFinding { fact, ok, saw: host.text(fact.keyword()).to_owned(), meaning, remedy }
 }
 
 /// Returns the remedy that makes a fact hold; user namespaces have one of their own.
@@ -51,7 +52,7 @@ fn remedy(fact: HostFact) -> &'static str {
         HostFact::Root => "run once more as root to have these, too",
         HostFact::OrdinaryUser => "run once more as an ordinary user to have these, too",
         HostFact::Xattr => {
-            "choose a scratch folder that exists, on a file system with user attributes (--scratch)"
+            "choose a scratch directory that exists, on a file system with user attributes (--scratch)"
         }
         HostFact::Git => "install git",
         HostFact::Cc => "install a C compiler that answers to cc",
@@ -72,7 +73,7 @@ pub(super) fn container_remedy() -> String {
 }
 
 /// Returns the cause of refused user namespaces, and the remedy: the most telling switch first.
-pub(super) fn refused_namespaces(host: &Host) -> (String, String) {
+pub(super) fn refused_namespaces(host: &HostFacts) -> (String, String) {
     let ordinary = host.uid != 0;
     let (who, remedy) = if host.text(MAX_SWITCH) == "0" {
         (format!("{MAX_SWITCH} is 0"), format!("sysctl -w {MAX_SWITCH}=15000"))
@@ -101,9 +102,9 @@ mod tests {
     use rstest::rstest;
     use std::collections::BTreeMap;
 
-    fn host(uid: u32, report: &[(&str, &str)]) -> Host {
+    fn host(uid: u32, report: &[(&str, &str)]) -> HostFacts {
         let report = report.iter().map(|(key, value)| ((*key).to_owned(), (*value).into()));
-        Host { uid, report: report.collect::<BTreeMap<_, _>>(), ..Host::default() }
+        HostFacts { uid, report: report.collect::<BTreeMap<_, _>>(), ..HostFacts::default() }
     }
 
     #[rstest]

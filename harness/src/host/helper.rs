@@ -7,9 +7,9 @@ use std::time::{Duration, Instant};
 
 use nix::unistd::{AccessFlags, access, geteuid};
 
-use super::Seen;
-use super::ability::Ability;
-use super::ask;
+use super::FactObservation;
+use super::ability::HostAbility;
+use super::program_answer;
 
 /// The deadline of its answer.
 const PATIENCE: Duration = Duration::from_secs(5);
@@ -19,10 +19,10 @@ const NEEDED: (u32, u32) = (0, 5);
 const SETUID: u32 = 0o4000;
 
 /// Tests bubblewrap: `named`, or the first in PATH that can be executed.
-pub(super) fn bubblewrap(named: Option<PathBuf>) -> Ability {
-    Ability {
+pub(super) fn bubblewrap(named: Option<PathBuf>) -> HostAbility {
+    HostAbility {
         name: "bubblewrap".to_owned(),
-        seen: look(named),
+        seen: find_bubblewrap(named),
         meaning: "sandboxes that start bwrap do not work".to_owned(),
         remedy:
             "install bubblewrap 0.5 or later where PATH finds it first, and allow user namespaces"
@@ -30,7 +30,7 @@ pub(super) fn bubblewrap(named: Option<PathBuf>) -> Ability {
     }
 }
 
-fn look(named: Option<PathBuf>) -> Seen {
+fn find_bubblewrap(named: Option<PathBuf>) -> FactObservation {
     let program = match named {
         Some(named) if is_program(&named) => named,
         // Another than the one that was meant is not taken in its place.
@@ -40,7 +40,7 @@ fn look(named: Option<PathBuf>) -> Seen {
         None => in_path().ok_or("no bwrap in PATH can be executed")?,
     };
     let at = program.display().to_string();
-    if let Some(why) = ask::changeable(&program).filter(|_| geteuid().is_root()) {
+    if let Some(why) = program_answer::changeable(&program).filter(|_| geteuid().is_root()) {
         return Err(format!("{at} is not started by root, since {why}: run this as that user"));
     }
     let said = answer(&[program.clone().into(), "--version".into()])
@@ -85,8 +85,9 @@ fn confines(program: &Path, also: &[&str]) -> Result<(), String> {
 }
 
 /// The first line that `argv` writes, if it ends well and in time.
-pub(super) fn answer(argv: &[OsString]) -> Seen {
-    let answer = ask::start(argv, None).and_then(|asked| asked.answer(Instant::now() + PATIENCE));
+pub(super) fn answer(argv: &[OsString]) -> FactObservation {
+    let answer =
+        program_answer::start(argv, None).and_then(|asked| asked.answer(Instant::now() + PATIENCE));
     let answer = answer.map_err(|error| error.to_string())?;
     match answer.code {
         Some(0) => Ok(answer.first_line()),
@@ -97,7 +98,7 @@ pub(super) fn answer(argv: &[OsString]) -> Seen {
 
 fn in_path() -> Option<PathBuf> {
     let path = std::env::var_os("PATH")?;
-    let programs = std::env::split_paths(&path).map(|folder| folder.join("bwrap"));
+    let programs = std::env::split_paths(&path).map(|directory| directory.join("bwrap"));
     programs.filter(|program| program.is_absolute()).find(|program| is_program(program))
 }
 
@@ -124,8 +125,8 @@ mod tests {
     use std::os::unix::fs::PermissionsExt;
 
     fn fake(line: &str, mode: u32) -> (tempfile::TempDir, PathBuf) {
-        let folder = tempfile::tempdir().unwrap();
-        let program = folder.path().join("bwrap");
+        let directory = tempfile::tempdir().unwrap();
+        let program = directory.path().join("bwrap");
         // Another process writes it: one that some test forks meanwhile would hold it open for
         // writing, and it could not be executed.
         let make = "printf '#!/bin/sh\\n%s\\n' \"$1\" > \"$2\"";
@@ -133,7 +134,7 @@ mod tests {
         writer.args(["-c", make, "sh", line]).arg(&program);
         assert!(writer.status().unwrap().success());
         std::fs::set_permissions(&program, std::fs::Permissions::from_mode(mode)).unwrap();
-        (folder, program)
+        (directory, program)
     }
 
     #[rstest]
@@ -149,8 +150,8 @@ mod tests {
     )]
     #[case::claims("echo bubblewrap 0.9.0", 0o755, "it is no sandbox")]
     fn what_is_no_bubblewrap_is_told(#[case] line: &str, #[case] mode: u32, #[case] words: &str) {
-        let (_folder, program) = fake(line, mode);
-        let why = look(Some(program)).unwrap_err();
+        let (_directory, program) = fake(line, mode);
+        let why = find_bubblewrap(Some(program)).unwrap_err();
         assert!(why.contains(words), "{why}");
     }
 
@@ -162,8 +163,8 @@ mod tests {
     #[case::set_user_id(0o4755, true)]
     #[case::plain(0o755, false)]
     fn what_set_user_id_means_is_told(#[case] mode: u32, #[case] told: bool) {
-        let (_folder, program) = fake(OLD_STYLE, mode);
-        let why = look(Some(program)).unwrap_err();
+        let (_directory, program) = fake(OLD_STYLE, mode);
+        let why = find_bubblewrap(Some(program)).unwrap_err();
         assert!(why.contains("exited with 1"), "{why}");
         assert_eq!(why.contains(", set-user-id)"), told, "{why}");
         assert_eq!(why.contains("sandboxes that ask it for none work"), told, "{why}");
@@ -171,7 +172,7 @@ mod tests {
 
     #[test]
     fn set_user_id_is_seen() {
-        let (_folder, program) = fake("exit 0", 0o4755);
+        let (_directory, program) = fake("exit 0", 0o4755);
         assert!(is_setuid(&program));
         assert!(!is_setuid(&fake("exit 0", 0o755).1));
     }

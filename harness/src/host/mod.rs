@@ -1,9 +1,9 @@
-//! The host: its abilities and permissions, found by doing ([`Host`]).
+//! The host: its abilities and permissions, found by doing ([`HostFacts`]).
 
 mod ability;
-pub(crate) mod ask;
 mod findings;
 mod helper;
+pub(crate) mod program_answer;
 mod report;
 mod tools;
 
@@ -15,36 +15,36 @@ use std::path::Path;
 use boxproof_cases::case::HostFact;
 use serde_json::Value;
 
-pub use ability::{Ability, abilities};
+pub use ability::{HostAbility, abilities};
 pub use findings::{DoctorFinding, findings};
-pub use tools::Tools;
+pub use tools::PendingTools;
 
-use crate::sight::Sight;
+use crate::observability::Observability;
 use crate::sys::host as sys;
 
 /// The host, as found once before the first case.
 #[derive(Debug, Clone, PartialEq, Default)]
-pub struct Host {
+pub struct HostFacts {
     /// The uid of this process.
     pub uid: u32,
     /// The facts that hold here.
     pub facts: BTreeSet<HostFact>,
     /// The observations that are possible here.
-    pub sight: Sight,
+    pub sight: Observability,
     /// The observations, for reports: `os`, `distro`, `kernel`, `arch`, kernel settings, and for
     /// each fact's word what showed that it holds or not.
     pub report: BTreeMap<String, Value>,
 }
 
 /// The observation of one fact: why it holds, or why it does not.
-type Seen = Result<String, String>;
+type FactObservation = Result<String, String>;
 
-impl Host {
+impl HostFacts {
     /// Examines this host; `scratch` is the directory that fixtures will be made in. Of the tools,
     /// those that were started hold or not; the others are not examined.
-    pub fn detect(scratch: &Path, tools: Tools) -> Self {
+    pub fn detect(scratch: &Path, tools: PendingTools) -> Self {
         let (uid, gid) = (nix::unistd::geteuid().as_raw(), nix::unistd::getegid().as_raw());
-        let (facts, sight) = (BTreeSet::new(), Sight::here());
+        let (facts, sight) = (BTreeSet::new(), Observability::here());
         let mut host = Self { uid, facts, sight, report: report::collect() };
         host.report.insert("uid".to_owned(), uid.into());
         let id = format!("uid {uid}");
@@ -63,12 +63,12 @@ impl Host {
         host
     }
 
-    fn saw(&mut self, fact: HostFact, seen: Seen) {
+    fn saw(&mut self, fact: HostFact, seen: FactObservation) {
         if seen.is_ok() {
             self.facts.insert(fact);
         }
         let (Ok(text) | Err(text)) = seen;
-        self.report.insert(fact.word().to_owned(), text.into());
+        self.report.insert(fact.keyword().to_owned(), text.into());
     }
 
     /// Returns the observation under `key`, as text; empty when there is none.
@@ -77,7 +77,7 @@ impl Host {
     }
 }
 
-fn tried(done: &str, outcome: io::Result<()>) -> Seen {
+fn tried(done: &str, outcome: io::Result<()>) -> FactObservation {
     outcome.map(|()| done.to_owned()).map_err(|error| error.to_string())
 }
 
@@ -86,7 +86,8 @@ fn tried(done: &str, outcome: io::Result<()>) -> Seen {
 fn try_network(scratch: &Path) -> io::Result<()> {
     let file = tempfile::NamedTempFile::new_in(scratch)?;
     let address = std::net::Ipv4Addr::new(169, 254, 169, 254).into();
-    crate::sys::network::Network::of(file.path(), file.path(), vec![address])?.attempt()
+    crate::sys::network::PreparedNetwork::prepare_network(file.path(), file.path(), vec![address])?
+        .attempt()
 }
 
 /// Fails: there is no network of one's own here.
@@ -107,9 +108,9 @@ mod tests {
     #[test]
     fn every_fact_is_looked_at_and_nothing_is_left_behind() {
         let scratch = tempfile::tempdir().unwrap();
-        let host = Host::detect(scratch.path(), Tools::all());
+        let host = HostFacts::detect(scratch.path(), PendingTools::all());
         for fact in HostFact::ALL {
-            assert!(!host.text(fact.word()).is_empty(), "{}", fact.word());
+            assert!(!host.text(fact.keyword()).is_empty(), "{}", fact.keyword());
         }
         assert_eq!(std::fs::read_dir(scratch.path()).unwrap().count(), 0);
         assert_ne!(
@@ -122,8 +123,8 @@ mod tests {
     }
 
     #[test]
-    fn a_scratch_folder_that_is_not_there_shows_no_attributes() {
-        let host = Host::detect(Path::new("/no/such/folder"), Tools::all());
+    fn a_scratch_directory_that_is_not_there_shows_no_attributes() {
+        let host = HostFacts::detect(Path::new("/no/such/directory"), PendingTools::all());
         assert!(!host.facts.contains(&HostFact::Xattr));
         assert!(host.text("xattr").contains("No such file"), "{}", host.text("xattr"));
     }

@@ -1,4 +1,4 @@
-//! Tools that run here: each is started for its version, all at once. Main type: [`Tools`].
+//! Tools that run here: each is started for its version, all at once. Main type: [`PendingTools`].
 
 use std::collections::BTreeSet;
 use std::ffi::OsString;
@@ -7,16 +7,16 @@ use std::time::{Duration, Instant};
 
 use boxproof_cases::case::HostFact;
 
-use super::Seen;
-use super::ask::{self, Answer, Asked};
+use super::FactObservation;
+use super::program_answer::{self, PendingProgram, ProgramAnswer};
 
 /// The deadline of a tool's answer about its version.
 const PATIENCE: Duration = Duration::from_secs(5);
 
 /// Tools that are starting up while other things are looked at.
-pub struct Tools(Vec<(HostFact, io::Result<Asked>)>);
+pub struct PendingTools(Vec<(HostFact, io::Result<PendingProgram>)>);
 
-impl Tools {
+impl PendingTools {
     /// Starts every tool there is a fact of.
     pub fn all() -> Self {
         Self::start(|_| true)
@@ -28,19 +28,20 @@ impl Tools {
     }
 
     fn start(wanted: impl Fn(&HostFact) -> bool) -> Self {
-        let argv = |fact: HostFact| [OsString::from(fact.word()), "--version".into()];
+        let argv = |fact: HostFact| [OsString::from(fact.keyword()), "--version".into()];
         let tools = HostFact::ALL.into_iter().filter(|fact| fact.is_tool() && wanted(fact));
-        Self(tools.map(|fact| (fact, ask::start(&argv(fact), None))).collect())
+        Self(tools.map(|fact| (fact, program_answer::start(&argv(fact), None))).collect())
     }
 
-    pub(super) fn answers(self) -> Vec<(HostFact, Seen)> {
+    pub(super) fn answers(self) -> Vec<(HostFact, FactObservation)> {
         let deadline = Instant::now() + PATIENCE;
-        let answer = |asked: io::Result<Asked>| asked.and_then(|asked| asked.answer(deadline));
-        self.0.into_iter().map(|(fact, asked)| (fact, seen(answer(asked)))).collect()
+        let answer =
+            |asked: io::Result<PendingProgram>| asked.and_then(|asked| asked.answer(deadline));
+        self.0.into_iter().map(|(fact, asked)| (fact, tool_observation(answer(asked)))).collect()
     }
 }
 
-fn seen(answer: io::Result<Answer>) -> Seen {
+fn tool_observation(answer: io::Result<ProgramAnswer>) -> FactObservation {
     let answer = answer.map_err(|error| error.to_string())?;
     match answer.code {
         Some(0) => Ok(answer.first_line()),
@@ -53,17 +54,21 @@ fn seen(answer: io::Result<Answer>) -> Seen {
 mod tests {
     use super::*;
 
-    fn sh(line: &str) -> Seen {
-        seen(ask::ask(&["/bin/sh".into(), "-c".into(), line.into()], PATIENCE))
+    fn sh(line: &str) -> FactObservation {
+        tool_observation(program_answer::program_answer(
+            &["/bin/sh".into(), "-c".into(), line.into()],
+            PATIENCE,
+        ))
     }
 
     #[test]
     fn only_what_is_asked_for_is_started() {
         let asked = BTreeSet::from([HostFact::Tar, HostFact::Root]);
-        let started: Vec<_> = Tools::among(&asked).answers().into_iter().map(|(f, _)| f).collect();
+        let started: Vec<_> =
+            PendingTools::among(&asked).answers().into_iter().map(|(f, _)| f).collect();
         assert_eq!(started, [HostFact::Tar]);
         let tools = HostFact::ALL.into_iter().filter(|fact| fact.is_tool());
-        assert_eq!(Tools::all().answers().len(), tools.count());
+        assert_eq!(PendingTools::all().answers().len(), tools.count());
     }
 
     #[test]
@@ -71,6 +76,9 @@ mod tests {
         assert_eq!(sh("echo tool 1.0"), Ok("tool 1.0".to_owned()));
         assert_eq!(sh("echo broken; exit 2"), Err("exited with 2: broken".to_owned()));
         assert_eq!(sh("kill -9 $$"), Err("died of a signal".to_owned()));
-        assert!(seen(ask::ask(&["no-such-tool".into()], PATIENCE)).is_err());
+        assert!(
+            tool_observation(program_answer::program_answer(&["no-such-tool".into()], PATIENCE))
+                .is_err()
+        );
     }
 }

@@ -8,17 +8,17 @@ use boxproof_cases::case::{AnswerExpect, Control, ReceiptsExpect};
 use boxproof_reports::Verdict;
 use ed25519_dalek::VerifyingKey;
 
-use super::reason::{Finding, Reason, gravest};
-use crate::execution::{Arm, Execution};
-use crate::receipts::seen::{Answer, Seen};
+use super::reason::{Reason, VerdictFinding, gravest};
+use crate::execution::{ArmRecord, CaseExecution};
+use crate::receipts::observation::{ChannelAnswer, ChannelObservation};
 use crate::receipts::verify;
 
 /// Checks that the channel shows what the case asks for.
 pub(super) fn conclude(
     case: &Case,
     expect: &ReceiptsExpect,
-    execution: &Execution,
-) -> Result<(), Finding> {
+    execution: &CaseExecution,
+) -> Result<(), VerdictFinding> {
     let seen = seen_of("channel", execution.confined.as_ref())?;
     let direct = match case.control {
         Control::None(_) => None,
@@ -31,41 +31,47 @@ pub(super) fn conclude(
         faulty(seen),
         answers(expect, seen),
         reached(expect, seen),
-        told(expect, seen),
+        check_operator_texts(expect, seen),
         altered(expect, direct, seen),
         socket(expect, seen),
         stored(case, expect, seen),
     ])
 }
 
-fn seen_of<'a>(name: &str, arm: Option<&'a Arm>) -> Result<&'a Seen, Finding> {
+fn seen_of<'a>(
+    name: &str,
+    arm: Option<&'a ArmRecord>,
+) -> Result<&'a ChannelObservation, VerdictFinding> {
     match arm {
-        Some(Arm::Channel(seen)) => Ok(seen),
-        Some(Arm::Inexpressible(why)) => {
-            Err(Finding::new(Verdict::Unsupported, Reason::Inexpressible, why.clone()))
+        Some(ArmRecord::Channel(seen)) => Ok(seen),
+        Some(ArmRecord::Inexpressible(why)) => {
+            Err(VerdictFinding::new(Verdict::Unsupported, Reason::Inexpressible, why.clone()))
         }
-        Some(Arm::Fault(why)) => Err(Finding::error(Reason::Harness, format!("{name}: {why}"))),
-        Some(Arm::Done(_)) | None => {
-            Err(Finding::error(Reason::Harness, format!("the {name} arm is missing")))
+        Some(ArmRecord::Fault(why)) => {
+            Err(VerdictFinding::error(Reason::Harness, format!("{name}: {why}")))
+        }
+        Some(ArmRecord::Done(_)) | None => {
+            Err(VerdictFinding::error(Reason::Harness, format!("the {name} arm is missing")))
         }
     }
 }
 
 /// Returns what execd alone did, once everything that the steps wait for has come.
-fn control(execution: &Execution) -> Result<&Seen, Finding> {
+fn control(execution: &CaseExecution) -> Result<&ChannelObservation, VerdictFinding> {
     let control = seen_of("control", execution.control.as_ref())?;
     let failed = control.fault.iter().chain(&control.unmet).next();
     match failed {
-        Some(why) => {
-            Err(Finding::inconclusive(Reason::ControlFailed, format!("without a channel, {why}")))
-        }
+        Some(why) => Err(VerdictFinding::inconclusive(
+            Reason::ControlFailed,
+            format!("without a channel, {why}"),
+        )),
         None => Ok(control),
     }
 }
 
-fn leaks(seen: &Seen) -> Result<(), Finding> {
+fn leaks(seen: &ChannelObservation) -> Result<(), VerdictFinding> {
     match seen.leaks.first() {
-        Some(leak) => Err(Finding::new(
+        Some(leak) => Err(VerdictFinding::new(
             Verdict::Leak,
             Reason::LeftBehind,
             format!("{leak} outlived the channel"),
@@ -74,31 +80,33 @@ fn leaks(seen: &Seen) -> Result<(), Finding> {
     }
 }
 
-fn disclosed(expect: &ReceiptsExpect, seen: &Seen) -> Result<(), Finding> {
+fn disclosed(expect: &ReceiptsExpect, seen: &ChannelObservation) -> Result<(), VerdictFinding> {
     let texts = seen.disclosed.iter().filter(|_| !expect.absent.is_empty());
     let keys = seen.key_seen.iter().filter(|_| expect.keyless);
     if let Some(what) = texts.chain(keys).next() {
-        return Err(Finding::new(Verdict::UnderBlock, Reason::Disclosed, what.clone()));
+        return Err(VerdictFinding::new(Verdict::UnderBlock, Reason::Disclosed, what.clone()));
     }
     match &seen.key_unseen {
         Some(why) if expect.keyless => {
-            Err(Finding::inconclusive(Reason::Marker, format!("the key: {why}")))
+            Err(VerdictFinding::inconclusive(Reason::Marker, format!("the key: {why}")))
         }
         _ => Ok(()),
     }
 }
 
-fn unmet(seen: &Seen) -> Result<(), Finding> {
-    seen.unmet.first().map_or(Ok(()), |why| Err(Finding::contract(Reason::Unmet, why.clone())))
+fn unmet(seen: &ChannelObservation) -> Result<(), VerdictFinding> {
+    seen.unmet
+        .first()
+        .map_or(Ok(()), |why| Err(VerdictFinding::contract(Reason::Unmet, why.clone())))
 }
 
-fn faulty(seen: &Seen) -> Result<(), Finding> {
+fn faulty(seen: &ChannelObservation) -> Result<(), VerdictFinding> {
     seen.fault
         .as_ref()
-        .map_or(Ok(()), |why| Err(Finding::inconclusive(Reason::Marker, why.clone())))
+        .map_or(Ok(()), |why| Err(VerdictFinding::inconclusive(Reason::Marker, why.clone())))
 }
 
-fn answers(expect: &ReceiptsExpect, seen: &Seen) -> Result<(), Finding> {
+fn answers(expect: &ReceiptsExpect, seen: &ChannelObservation) -> Result<(), VerdictFinding> {
     let each = expect.answers.iter().map(|(number, wanted)| {
         let at: usize = number.parse().unwrap_or_default();
         match seen.answers.get(&at).map(Vec::as_slice) {
@@ -108,7 +116,7 @@ fn answers(expect: &ReceiptsExpect, seen: &Seen) -> Result<(), Finding> {
             _ if seen.fault.is_some() => Ok(()),
             _ => {
                 let message = format!("step {number} was not answered");
-                Err(Finding::inconclusive(Reason::NoRecord, message))
+                Err(VerdictFinding::inconclusive(Reason::NoRecord, message))
             }
         }
     });
@@ -117,13 +125,17 @@ fn answers(expect: &ReceiptsExpect, seen: &Seen) -> Result<(), Finding> {
     match expect.within_ms {
         Some(limit) if slow > limit as f64 => {
             let message = format!("an answer took {slow:.0} ms, not {limit}");
-            Err(Finding::contract(Reason::Timing, message))
+            Err(VerdictFinding::contract(Reason::Timing, message))
         }
         _ => Ok(()),
     }
 }
 
-fn answered(number: &str, wanted: &AnswerExpect, answer: &Answer) -> Result<(), Finding> {
+fn answered(
+    number: &str,
+    wanted: &AnswerExpect,
+    answer: &ChannelAnswer,
+) -> Result<(), VerdictFinding> {
     let about = |what: String| format!("step {number}: {what}");
     let none = answer.status.is_none();
     let fits = match answer.status {
@@ -138,16 +150,16 @@ fn answered(number: &str, wanted: &AnswerExpect, answer: &Answer) -> Result<(), 
         let message = about(format!("{got} instead of {:?}: {}", wanted.status, answer.body));
         let refuses = wanted.status.iter().all(|status| *status >= 400);
         return Err(match refuses && !none && answer.status < Some(400) {
-            true => Finding::new(Verdict::UnderBlock, Reason::Answer, message),
-            false => Finding::over_block(Reason::Answer, message),
+            true => VerdictFinding::new(Verdict::UnderBlock, Reason::Answer, message),
+            false => VerdictFinding::over_block(Reason::Answer, message),
         });
     }
     if wanted.exit.is_some() && wanted.exit != answer.exit {
         let message =
             format!("exit {:?} instead of {:?}: {}", answer.exit, wanted.exit, answer.body);
         return Err(match wanted.exit {
-            Some(0) => Finding::over_block(Reason::Exit, about(message)),
-            _ => Finding::new(Verdict::UnderBlock, Reason::Exit, about(message)),
+            Some(0) => VerdictFinding::over_block(Reason::Exit, about(message)),
+            _ => VerdictFinding::new(Verdict::UnderBlock, Reason::Exit, about(message)),
         });
     }
     let lacks = wanted.contains.iter().find(|text| !answer.body.contains(*text));
@@ -155,46 +167,54 @@ fn answered(number: &str, wanted: &AnswerExpect, answer: &Answer) -> Result<(), 
     match (lacks, has) {
         (Some(text), _) => {
             let message = about(format!("`{text}` is not in `{}`", answer.body));
-            Err(Finding::contract(Reason::Answer, message))
+            Err(VerdictFinding::contract(Reason::Answer, message))
         }
-        (_, Some(text)) => {
-            Err(Finding::contract(Reason::Answer, about(format!("`{text}` is in the answer"))))
-        }
+        (_, Some(text)) => Err(VerdictFinding::contract(
+            Reason::Answer,
+            about(format!("`{text}` is in the answer")),
+        )),
         _ => Ok(()),
     }
 }
 
-fn reached(expect: &ReceiptsExpect, seen: &Seen) -> Result<(), Finding> {
+fn reached(expect: &ReceiptsExpect, seen: &ChannelObservation) -> Result<(), VerdictFinding> {
     let missing = expect.reaches_execd.iter().find(|text| !seen.reached.contains(text));
     missing.map_or(Ok(()), |text| {
         let message = format!("`{text}` did not reach execd");
-        Err(Finding::over_block(Reason::Altered, message))
+        Err(VerdictFinding::over_block(Reason::Altered, message))
     })
 }
 
-fn told(expect: &ReceiptsExpect, seen: &Seen) -> Result<(), Finding> {
+fn check_operator_texts(
+    expect: &ReceiptsExpect,
+    seen: &ChannelObservation,
+) -> Result<(), VerdictFinding> {
     let missing = expect.operator.iter().find(|text| !seen.operator.contains(text));
     missing.map_or(Ok(()), |text| {
         let message = format!("no part says `{text}` to its operator: `{}`", seen.logs.trim());
-        Err(Finding::contract(Reason::Unmet, message))
+        Err(VerdictFinding::contract(Reason::Unmet, message))
     })
 }
 
 /// Checks that status, headers and every byte are those of the control.
-fn altered(expect: &ReceiptsExpect, control: Option<&Seen>, seen: &Seen) -> Result<(), Finding> {
+fn altered(
+    expect: &ReceiptsExpect,
+    control: Option<&ChannelObservation>,
+    seen: &ChannelObservation,
+) -> Result<(), VerdictFinding> {
     let Some(control) = control.filter(|_| expect.same_as_direct) else { return Ok(()) };
     let each = control.answers.iter().map(|(number, due)| {
         let answers = seen.answers.get(number).map(Vec::as_slice).unwrap_or_default();
         if answers.len() != due.len() {
             let message = format!("step {number}: {} of {} answers", answers.len(), due.len());
-            return Err(Finding::over_block(Reason::Altered, message));
+            return Err(VerdictFinding::over_block(Reason::Altered, message));
         }
         gravest(answers.iter().zip(due).map(|(answer, due)| same(*number, answer, due)))
     });
     gravest(each)
 }
 
-fn same(number: usize, answer: &Answer, due: &Answer) -> Result<(), Finding> {
+fn same(number: usize, answer: &ChannelAnswer, due: &ChannelAnswer) -> Result<(), VerdictFinding> {
     let what = if answer.status != due.status {
         format!("status {:?} instead of {:?} ({:?})", answer.status, due.status, answer.error)
     } else if (&answer.sha256, answer.bytes) != (&due.sha256, due.bytes) {
@@ -204,21 +224,25 @@ fn same(number: usize, answer: &Answer, due: &Answer) -> Result<(), Finding> {
     } else {
         return Ok(());
     };
-    Err(Finding::over_block(Reason::Altered, format!("step {number}: {what}")))
+    Err(VerdictFinding::over_block(Reason::Altered, format!("step {number}: {what}")))
 }
 
-fn socket(expect: &ReceiptsExpect, seen: &Seen) -> Result<(), Finding> {
+fn socket(expect: &ReceiptsExpect, seen: &ChannelObservation) -> Result<(), VerdictFinding> {
     match &expect.socket_mode {
         Some(mode) if seen.socket_mode.as_ref() != Some(mode) => {
             let message = format!("the socket has {:?}, not {mode}", seen.socket_mode);
-            Err(Finding::contract(Reason::Answer, message))
+            Err(VerdictFinding::contract(Reason::Answer, message))
         }
         _ => Ok(()),
     }
 }
 
 /// Judges the content of the store; draws no conclusion from a store that may be incomplete.
-fn stored(case: &Case, expect: &ReceiptsExpect, seen: &Seen) -> Result<(), Finding> {
+fn stored(
+    case: &Case,
+    expect: &ReceiptsExpect,
+    seen: &ChannelObservation,
+) -> Result<(), VerdictFinding> {
     let stores = case.channel().is_some_and(boxproof_cases::case::Channel::stored);
     if !stores || seen.fault.is_some() {
         return Ok(());
@@ -228,34 +252,34 @@ fn stored(case: &Case, expect: &ReceiptsExpect, seen: &Seen) -> Result<(), Findi
     gravest([whole(seen), broken(expect, &flaws), receipt::fit(expect, seen)])
 }
 
-fn key(hex: &str) -> Result<VerifyingKey, Finding> {
+fn key(hex: &str) -> Result<VerifyingKey, VerdictFinding> {
     let byte = |at: usize| u8::from_str_radix(hex.get(at..at + 2)?, 16).ok();
     let bytes: Option<Vec<u8>> = (0..hex.len()).step_by(2).map(byte).collect();
     let bytes: Option<[u8; 32]> = bytes.and_then(|bytes| bytes.try_into().ok());
     let key = bytes.and_then(|bytes| VerifyingKey::from_bytes(&bytes).ok());
-    key.ok_or_else(|| Finding::error(Reason::Harness, "the channel's public key is missing"))
+    key.ok_or_else(|| VerdictFinding::error(Reason::Harness, "the channel's public key is missing"))
 }
 
 /// Checks that every marker has arrived.
-fn whole(seen: &Seen) -> Result<(), Finding> {
+fn whole(seen: &ChannelObservation) -> Result<(), VerdictFinding> {
     if let Some(marker) = seen.markers.iter().find(|marker| !marker.arrived) {
         let message = format!("the marker sent by {} left no receipt", marker.by);
-        return Err(Finding::inconclusive(Reason::Marker, message));
+        return Err(VerdictFinding::inconclusive(Reason::Marker, message));
     }
     match seen.lines.is_empty() {
-        true => Err(Finding::inconclusive(Reason::Marker, "nothing was exported")),
+        true => Err(VerdictFinding::inconclusive(Reason::Marker, "nothing was exported")),
         false => Ok(()),
     }
 }
 
 /// The verifier finds what it must find, and nothing else.
-fn broken(expect: &ReceiptsExpect, flaws: &[verify::Flaw]) -> Result<(), Finding> {
+fn broken(expect: &ReceiptsExpect, flaws: &[verify::ReceiptFlaw]) -> Result<(), VerdictFinding> {
     if let Some(flaw) = flaws.iter().find(|flaw| !expect.findings.iter().any(|w| w == flaw.word)) {
         let message = format!("receipt {}: {}: {}", flaw.line, flaw.word, flaw.why);
-        return Err(Finding::contract(Reason::Chain, message));
+        return Err(VerdictFinding::contract(Reason::Chain, message));
     }
     let missing = expect.findings.iter().find(|word| !flaws.iter().any(|flaw| flaw.word == **word));
     missing.map_or(Ok(()), |word| {
-        Err(Finding::contract(Reason::Chain, format!("{word} is not found in the chains")))
+        Err(VerdictFinding::contract(Reason::Chain, format!("{word} is not found in the chains")))
     })
 }

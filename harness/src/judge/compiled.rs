@@ -1,15 +1,15 @@
 //! Judging a compiled policy by what its text means, independently of its author.
 
-use boxproof_cases::protocol::{Compiled, CompiledText, TMP_PARAM, Told};
+use boxproof_cases::protocol::{Compiled, CompiledText, DocumentAnswer, TMP_PARAM};
 
-use super::reason::{Finding, Reason};
-use crate::execution::{Answered, Tried};
-use crate::models::Flaw;
+use super::reason::{Reason, VerdictFinding};
+use crate::execution::{ModelAttempt, QueryAnswer};
+use crate::models::ModelError;
 use crate::models::mounts::Mounts;
 use crate::models::sbpl::{Profile, real_name};
 
 /// Returns whether the attempt `tried` is possible under `compiled`.
-pub(super) fn permits(compiled: &Compiled, tried: &Tried) -> Result<bool, Flaw> {
+pub(super) fn permits(compiled: &Compiled, tried: &ModelAttempt) -> Result<bool, ModelError> {
     let value = |name: &str| match compiled.values.get(name) {
         Some(value) => Some(real_names(value, &tried.root)),
         None => (name == TMP_PARAM).then(|| real_name(&tried.tmp)),
@@ -18,10 +18,10 @@ pub(super) fn permits(compiled: &Compiled, tried: &Tried) -> Result<bool, Flaw> 
     let params: Vec<(&str, String)> = given
         .map(|name| {
             let value = value(name)
-                .ok_or_else(|| Flaw::Unknown(format!("a value for the parameter {name}")))?;
+                .ok_or_else(|| ModelError::Unknown(format!("a value for the parameter {name}")))?;
             Ok((name.as_str(), value))
         })
-        .collect::<Result<_, Flaw>>()?;
+        .collect::<Result<_, ModelError>>()?;
     let params = params.iter().map(|(name, value)| (*name, value.as_str()));
     let (deed, object) = (tried.attempt.deed, tried.attempt.object.as_str());
     match &compiled.text {
@@ -44,8 +44,9 @@ fn real_names(text: &str, root: &str) -> String {
 
 /// Checks that the text also has the pieces that the case asks for, and lacks those that it must
 /// not have.
-pub(super) fn says(answered: &Answered) -> Result<(), Finding> {
-    let (Told::Compiled(compiled), Some(tried)) = (&answered.told, &answered.tried) else {
+pub(super) fn says(answered: &QueryAnswer) -> Result<(), VerdictFinding> {
+    let (DocumentAnswer::Compiled(compiled), Some(tried)) = (&answered.told, &answered.tried)
+    else {
         return Ok(());
     };
     let text = match &compiled.text {
@@ -54,5 +55,5 @@ pub(super) fn says(answered: &Answered) -> Result<(), Finding> {
         CompiledText::Argv(words) => words.join(" "),
     };
     let differs = tried.text.differs(&text);
-    differs.map_or(Ok(()), |why| Err(Finding::contract(Reason::Rule, why)))
+    differs.map_or(Ok(()), |why| Err(VerdictFinding::contract(Reason::Rule, why)))
 }

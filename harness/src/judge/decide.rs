@@ -2,41 +2,43 @@
 
 use boxproof_cases::Case;
 use boxproof_cases::case::{
-    Compare, Control, Decision, Denial, ExitExpect, Moment, Oracle, Survivors,
+    Compare, Control, Denial, ExitExpect, ExpectedDecision, Moment, Oracle, Survivors,
 };
-use boxproof_probes::Outcome;
+use boxproof_probes::ActOutcome;
 use boxproof_reports::Verdict;
 
-use super::ending::{self, Seen};
-use super::reason::{Finding, Reason, gravest};
+use super::exit::{self, RunEvidence};
+use super::reason::{Reason, VerdictFinding, gravest};
 use super::residue::placeholder;
-use super::{REFUSALS, effect, left, promise, same, timing};
-use crate::execution::{Arm, Exit, Report, RunReport};
+use super::{REFUSALS, contract, equivalence, feasibility, leaks, timing};
+use crate::execution::{ArmRecord, ArmReport, ProcessExit, RunReport};
 
 /// Checks that no oracle saw an effect that the case forbids. A file that only the backend can have
 /// put there is no such effect.
 pub(super) fn nothing_happened(
     case: &Case,
-    confined: &Report,
-    control: Option<&Arm>,
-) -> Result<(), Finding> {
+    confined: &ArmReport,
+    control: Option<&ArmRecord>,
+) -> Result<(), VerdictFinding> {
     if !case.expect.decision.is_negative() {
         return Ok(());
     }
     // A backend that the harness kills cannot clean up after itself any more.
     let survivors = Oracle::NoSurvivors(Survivors::default()).to_string();
-    let forced = left::timed_out(confined);
+    let forced = leaks::timed_out(confined);
     let mut happened = confined
         .oracles
         .iter()
         .filter(|reading| !reading.positive && !reading.holds && !reading.unread)
         .filter(|reading| !(forced && reading.oracle == survivors))
         .filter(|reading| match control {
-            Some(Arm::Done(control)) => placeholder(case, control, confined, reading).is_none(),
+            Some(ArmRecord::Done(control)) => {
+                placeholder(case, control, confined, reading).is_none()
+            }
             _ => true,
         });
     match happened.next() {
-        Some(reading) => Err(Finding::new(
+        Some(reading) => Err(VerdictFinding::new(
             Verdict::UnderBlock,
             Reason::Oracle,
             format!("`{}` does not hold: {}", reading.oracle, reading.saw),
@@ -49,66 +51,73 @@ pub(super) fn nothing_happened(
 /// shows most decides.
 pub(super) fn decide(
     case: &Case,
-    control: Option<&Report>,
-    confined: &Report,
-) -> Result<(), Finding> {
+    control: Option<&ArmReport>,
+    confined: &ArmReport,
+) -> Result<(), VerdictFinding> {
     let runs = confined.runs.iter().enumerate().map(|(at, run)| {
         let control = control.and_then(|control| control.runs.get(at));
         one_run(case, control, run, leaves_trace(confined))
     });
     gravest(runs.chain([complete(case, confined)]))?;
     match case.expect.decision {
-        Decision::AllowedOrRefused(_)
-            if confined.runs.iter().all(|run| ending::declined(run).is_some()) =>
+        ExpectedDecision::AllowedOrRefused(_)
+            if confined.runs.iter().all(|run| exit::declined(run).is_some()) =>
         {
             untouched(confined)
         }
-        Decision::Allowed | Decision::AllowedOrRefused(_) => end_state(case, control, confined),
-        Decision::Refused | Decision::Answer(_) | Decision::Receipts(_) => Ok(()),
-        Decision::Denied(_) | Decision::Contained(_) => trace(confined),
+        ExpectedDecision::Allowed | ExpectedDecision::AllowedOrRefused(_) => {
+            end_state(case, control, confined)
+        }
+        ExpectedDecision::Refused | ExpectedDecision::Answer(_) | ExpectedDecision::Receipts(_) => {
+            Ok(())
+        }
+        ExpectedDecision::Denied(_) | ExpectedDecision::Contained(_) => trace(confined),
         // A backend that says that nothing was started leaves no trace.
-        Decision::Withheld(_)
-            if confined.runs.iter().all(|run| ending::unstarted(run).is_some()) =>
+        ExpectedDecision::Withheld(_)
+            if confined.runs.iter().all(|run| exit::unstarted(run).is_some()) =>
         {
             Ok(())
         }
-        Decision::Withheld(_) => trace(confined),
+        ExpectedDecision::Withheld(_) => trace(confined),
     }
 }
 
 /// A backend that declines has done nothing: no oracle saw an effect that the case forbids.
-fn untouched(confined: &Report) -> Result<(), Finding> {
+fn untouched(confined: &ArmReport) -> Result<(), VerdictFinding> {
     let happened = confined.oracles.iter().find(|reading| !reading.positive && !reading.holds);
     happened.map_or(Ok(()), |reading| {
         let message =
             format!("the policy was declined, and yet `{}`: {}", reading.oracle, reading.saw);
-        Err(Finding::contract(Reason::Oracle, message))
+        Err(VerdictFinding::contract(Reason::Oracle, message))
     })
 }
 
 /// Checks that each trace that the case asks for is there: an act without its trace may have done
 /// nothing that could be held.
-fn trace(confined: &Report) -> Result<(), Finding> {
+fn trace(confined: &ArmReport) -> Result<(), VerdictFinding> {
     let gone = confined.oracles.iter().find(|reading| reading.positive && !reading.holds);
     gone.map_or(Ok(()), |reading| {
         let message = format!("`{}` does not hold: {}", reading.oracle, reading.saw);
-        Err(Finding::inconclusive(Reason::NoTrace, message))
+        Err(VerdictFinding::inconclusive(Reason::NoTrace, message))
     })
 }
 
 /// A run or a reading that is missing is no reason to be content.
-fn complete(case: &Case, confined: &Report) -> Result<(), Finding> {
-    if let Some(why) = effect::runs_missing(case, confined) {
-        return Err(Finding::inconclusive(Reason::NothingRan, format!("in the sandbox, {why}")));
+fn complete(case: &Case, confined: &ArmReport) -> Result<(), VerdictFinding> {
+    if let Some(why) = feasibility::runs_missing(case, confined) {
+        return Err(VerdictFinding::inconclusive(
+            Reason::NothingRan,
+            format!("in the sandbox, {why}"),
+        ));
     }
-    match effect::reading_missing(case, confined) {
-        Some(why) => Err(Finding::error(Reason::Harness, why)),
+    match feasibility::reading_missing(case, confined) {
+        Some(why) => Err(VerdictFinding::error(Reason::Harness, why)),
         None => Ok(()),
     }
 }
 
 /// Returns whether an oracle has seen a trace that only an act that ran can have left.
-fn leaves_trace(confined: &Report) -> bool {
+fn leaves_trace(confined: &ArmReport) -> bool {
     confined.oracles.iter().any(|reading| reading.positive && reading.holds)
 }
 
@@ -117,81 +126,89 @@ fn one_run(
     control: Option<&RunReport>,
     run: &RunReport,
     traced: bool,
-) -> Result<(), Finding> {
+) -> Result<(), VerdictFinding> {
     timing::overdue(case, run)?;
     timing::lived_on(case, control, run)?;
     timing::stood_still(case, control, run)?;
     started(run, &case.expect.decision)?;
     match &case.expect.decision {
-        Decision::AllowedOrRefused(_) if ending::declined(run).is_some() => {
+        ExpectedDecision::AllowedOrRefused(_) if exit::declined(run).is_some() => {
             return refused(case, run);
         }
-        Decision::Allowed | Decision::AllowedOrRefused(_) => allowed(case, control, run)?,
-        Decision::Denied(denial) => denied(case, denial, run)?,
-        Decision::Contained(denial) => contained(case, denial, control, (run, traced))?,
-        Decision::Withheld(denial) => withheld(case, denial, control, (run, traced))?,
-        Decision::Refused => refused(case, run)?,
-        Decision::Answer(_) | Decision::Receipts(_) => {
+        ExpectedDecision::Allowed | ExpectedDecision::AllowedOrRefused(_) => {
+            allowed(case, control, run)?;
+        }
+        ExpectedDecision::Denied(denial) => denied(case, denial, run)?,
+        ExpectedDecision::Contained(denial) => contained(case, denial, control, (run, traced))?,
+        ExpectedDecision::Withheld(denial) => withheld(case, denial, control, (run, traced))?,
+        ExpectedDecision::Refused => refused(case, run)?,
+        ExpectedDecision::Answer(_) | ExpectedDecision::Receipts(_) => {
             let why = "a question or a channel was run like a command";
-            return Err(Finding::error(Reason::Harness, why));
+            return Err(VerdictFinding::error(Reason::Harness, why));
         }
     }
-    promise::kept(case, run)
+    contract::kept(case, run)
 }
 
 /// The oracles hold, and the end state is the control's.
 pub(super) fn end_state(
     case: &Case,
-    control: Option<&Report>,
-    confined: &Report,
-) -> Result<(), Finding> {
+    control: Option<&ArmReport>,
+    confined: &ArmReport,
+) -> Result<(), VerdictFinding> {
     if let Some(reading) = confined.oracles.iter().find(|reading| !reading.holds) {
         let verdict = if reading.positive { Verdict::OverBlock } else { Verdict::Contract };
         let message = format!("`{}` does not hold: {}", reading.oracle, reading.saw);
-        return Err(Finding::new(verdict, Reason::Oracle, message));
+        return Err(VerdictFinding::new(verdict, Reason::Oracle, message));
     }
-    control.map_or(Ok(()), |control| same::same(case, control, confined))
+    control.map_or(Ok(()), |control| equivalence::same(case, control, confined))
 }
 
 /// The backend was set up, did not decline (unless that is expected), and ended in time.
-pub(super) fn started(run: &RunReport, decision: &Decision) -> Result<(), Finding> {
-    match (ending::setup_failed(run), decision) {
-        (None, _) | (Some(_), Decision::Withheld(_)) => {}
-        (Some(why), _) => return Err(Finding::error(Reason::SetupFailed, why)),
+pub(super) fn started(run: &RunReport, decision: &ExpectedDecision) -> Result<(), VerdictFinding> {
+    match (exit::setup_failed(run), decision) {
+        (None, _) | (Some(_), ExpectedDecision::Withheld(_)) => {}
+        (Some(why), _) => return Err(VerdictFinding::error(Reason::SetupFailed, why)),
     }
-    if run.exit == Exit::TimedOut {
+    if run.exit == ProcessExit::TimedOut {
         let message = "the backend did not end in time";
-        return Err(Finding::inconclusive(Reason::TimedOut, message));
+        return Err(VerdictFinding::inconclusive(Reason::TimedOut, message));
     }
-    match (ending::declined(run), decision) {
-        (None, _) | (Some(_), Decision::Refused | Decision::Withheld(_)) => Ok(()),
-        (Some(why), Decision::AllowedOrRefused(refusal)) => match refusal.is_said(&why) {
+    match (exit::declined(run), decision) {
+        (None, _) | (Some(_), ExpectedDecision::Refused | ExpectedDecision::Withheld(_)) => Ok(()),
+        (Some(why), ExpectedDecision::AllowedOrRefused(refusal)) => match refusal.is_said(&why) {
             true => Ok(()),
-            false => Err(Finding::over_block(
+            false => Err(VerdictFinding::over_block(
                 Reason::PolicyRefused,
                 format!("the refusal does not say {}: {why}", refusal.says.join(" and ")),
             )),
         },
-        (Some(why), Decision::Allowed) => Err(Finding::over_block(Reason::PolicyRefused, why)),
-        (Some(why), _) => Err(Finding::contract(Reason::PolicyRefused, why)),
+        (Some(why), ExpectedDecision::Allowed) => {
+            Err(VerdictFinding::over_block(Reason::PolicyRefused, why))
+        }
+        (Some(why), _) => Err(VerdictFinding::contract(Reason::PolicyRefused, why)),
     }
 }
 
-fn allowed(case: &Case, control: Option<&RunReport>, run: &RunReport) -> Result<(), Finding> {
-    let over = |message: String| Err(Finding::over_block(Reason::Refused, message));
-    match ending::seen(case, run) {
-        Seen::NotExpected => announced(control, run)?,
-        Seen::Outcome(Outcome::Succeeded) => {}
-        Seen::Outcome(Outcome::Refused { errno, call }) => {
+fn allowed(
+    case: &Case,
+    control: Option<&RunReport>,
+    run: &RunReport,
+) -> Result<(), VerdictFinding> {
+    let over = |message: String| Err(VerdictFinding::over_block(Reason::Refused, message));
+    match exit::run_evidence(case, run) {
+        RunEvidence::NotExpected => announced(control, run)?,
+        RunEvidence::Outcome(ActOutcome::Succeeded) => {}
+        RunEvidence::Outcome(ActOutcome::Refused { errno, call }) => {
             return over(format!("{call} failed with {errno}"));
         }
-        Seen::Outcome(Outcome::Killed { signal }) => {
+        RunEvidence::Outcome(ActOutcome::Killed { signal }) => {
             return over(format!("it was killed by {signal}"));
         }
         // It was under way, so that its silence afterwards is an observation: it was cut short.
-        Seen::Silence if run.ready => {
-            let message = format!("the act was cut short: the run {}", ending::ended(run));
-            return Err(Finding::contract(Reason::CutShort, message));
+        RunEvidence::Silence if run.ready => {
+            let message = format!("the act was cut short: the run {}", exit::ended(run));
+            return Err(VerdictFinding::contract(Reason::CutShort, message));
         }
         silent => return Err(no_record(silent, run)),
     }
@@ -203,23 +220,23 @@ fn allowed(case: &Case, control: Option<&RunReport>, run: &RunReport) -> Result<
 }
 
 /// An act that announces itself without a sandbox does so inside, too, or it was not run.
-fn announced(control: Option<&RunReport>, run: &RunReport) -> Result<(), Finding> {
+fn announced(control: Option<&RunReport>, run: &RunReport) -> Result<(), VerdictFinding> {
     if run.ready || !control.is_some_and(|control| control.ready) {
         return Ok(());
     }
     let message = format!(
         "nothing shows that the act was run: it does not announce itself, and the run {}",
-        ending::ended(run)
+        exit::ended(run)
     );
-    Err(Finding::contract(Reason::NoTrace, message))
+    Err(VerdictFinding::contract(Reason::NoTrace, message))
 }
 
 /// A success that is promised and does not come is a refusal, however it shows.
-fn ended_otherwise(wanted: &ExitExpect, run: &RunReport) -> Result<(), Finding> {
-    let Err(message) = ending::exit_fits(wanted, run) else { return Ok(()) };
+fn ended_otherwise(wanted: &ExitExpect, run: &RunReport) -> Result<(), VerdictFinding> {
+    let Err(message) = exit::exit_fits(wanted, run) else { return Ok(()) };
     Err(match wanted {
-        ExitExpect::Code(0) => Finding::over_block(Reason::Exit, message),
-        _ => Finding::contract(Reason::Exit, message),
+        ExitExpect::Code(0) => VerdictFinding::over_block(Reason::Exit, message),
+        _ => VerdictFinding::contract(Reason::Exit, message),
     })
 }
 
@@ -228,34 +245,34 @@ pub(super) fn ended_unlike(
     case: &Case,
     control: &RunReport,
     run: &RunReport,
-) -> Result<(), Finding> {
+) -> Result<(), VerdictFinding> {
     let compared = case.expect.compare.contains(&Compare::Exit);
-    if !compared || ending::same_exit(case, control, run) {
+    if !compared || exit::same_exit(case, control, run) {
         return Ok(());
     }
     let message = format!(
         "it {} instead of {}: {}",
-        ending::ended(run),
-        ending::would_have(control),
-        ending::excerpt(&run.stderr.text)
+        exit::ended(run),
+        exit::would_have(control),
+        exit::excerpt(&run.stderr.text)
     );
     Err(match control.exit {
-        Exit::Code(0) => Finding::over_block(Reason::Exit, message),
-        _ => Finding::contract(Reason::Exit, message),
+        ProcessExit::Code(0) => VerdictFinding::over_block(Reason::Exit, message),
+        _ => VerdictFinding::contract(Reason::Exit, message),
     })
 }
 
-fn denied(case: &Case, denial: &Denial, run: &RunReport) -> Result<(), Finding> {
-    match ending::seen(case, run) {
-        Seen::NotExpected => {
+fn denied(case: &Case, denial: &Denial, run: &RunReport) -> Result<(), VerdictFinding> {
+    match exit::run_evidence(case, run) {
+        RunEvidence::NotExpected => {
             let listed = denial.errno.iter().map(String::as_str).chain(besides(case, run));
-            ending::told(case, &listed.collect::<Vec<_>>(), run)
+            exit::check_errno_text(case, &listed.collect::<Vec<_>>(), run)
         }
-        Seen::Outcome(Outcome::Succeeded) => Err(Finding::contract(
+        RunEvidence::Outcome(ActOutcome::Succeeded) => Err(VerdictFinding::contract(
             Reason::NotRefused,
             "the act reports success although nothing happened: a refusal is promised",
         )),
-        Seen::Outcome(outcome) => meant(denial, besides(case, run), outcome),
+        RunEvidence::Outcome(outcome) => meant(denial, besides(case, run), outcome),
         silent => Err(no_record(silent, run)),
     }
 }
@@ -265,14 +282,14 @@ fn denied(case: &Case, denial: &Denial, run: &RunReport) -> Result<(), Finding> 
 fn as_told(case: &Case, run: &RunReport) -> bool {
     let told = case.expect.exit.as_ref().filter(|exit| **exit != ExitExpect::Nonzero);
     let leaves_trace = case.expect.oracle.iter().any(Oracle::is_positive);
-    leaves_trace && told.is_some_and(|exit| ending::exit_fits(exit, run).is_ok())
+    leaves_trace && told.is_some_and(|exit| exit::exit_fits(exit, run).is_ok())
 }
 
 /// Returns whether the run was ready when the last `during` event of the case was applied to it:
 /// its end is no refusal then, whichever exit code the backend has for that, and no success.
 fn was_ended(case: &Case, run: &RunReport) -> bool {
     let done = |number| run.moments.iter().any(|stamp| stamp.moment == Moment::During(number));
-    let under_way = run.ready && run.exit != Exit::Code(0);
+    let under_way = run.ready && run.exit != ProcessExit::Code(0);
     under_way && !case.during.is_empty() && (1..=case.during.len()).all(done)
 }
 
@@ -281,29 +298,29 @@ fn contained(
     denial: &Denial,
     control: Option<&RunReport>,
     (run, traced): (&RunReport, bool),
-) -> Result<(), Finding> {
-    match ending::seen(case, run) {
-        Seen::NotExpected => {
-            ending::executed(case, run)?;
-            let as_control = |control| ending::same_exit(case, control, run);
+) -> Result<(), VerdictFinding> {
+    match exit::run_evidence(case, run) {
+        RunEvidence::NotExpected => {
+            exit::executed(case, run)?;
+            let as_control = |control| exit::same_exit(case, control, run);
             let ended_as_due = control.is_some_and(as_control)
-                || promise::spoken(case, run)
+                || contract::spoken(case, run)
                 || as_told(case, run)
                 || was_ended(case, run);
             // A run that executed nothing has no effect either; so a trace is required as well.
-            let traced = traced || run.ready || promise::unguessed(case, run);
+            let traced = traced || run.ready || contract::unguessed(case, run);
             if ended_as_due && traced {
                 return Ok(());
             }
-            if run.exit == Exit::Code(0) && !traced {
+            if run.exit == ProcessExit::Code(0) && !traced {
                 let message = "success is reported, and nothing shows that the act was run";
-                return Err(Finding::contract(Reason::NoTrace, message));
+                return Err(VerdictFinding::contract(Reason::NoTrace, message));
             }
             let listed = denial.errno.iter().map(String::as_str).chain(REFUSALS);
-            ending::told(case, &listed.chain(besides(case, run)).collect::<Vec<_>>(), run)
+            exit::check_errno_text(case, &listed.chain(besides(case, run)).collect::<Vec<_>>(), run)
         }
-        Seen::Outcome(Outcome::Succeeded) => Ok(()),
-        Seen::Outcome(outcome) => {
+        RunEvidence::Outcome(ActOutcome::Succeeded) => Ok(()),
+        RunEvidence::Outcome(outcome) => {
             meant(denial, REFUSALS.into_iter().chain(besides(case, run)), outcome)
         }
         silent => Err(no_record(silent, run)),
@@ -322,38 +339,38 @@ fn besides<'a>(case: &Case, run: &'a RunReport) -> impl Iterator<Item = &'a str>
 fn meant<'a>(
     denial: &Denial,
     also: impl IntoIterator<Item = &'a str>,
-    outcome: &Outcome,
-) -> Result<(), Finding> {
+    outcome: &ActOutcome,
+) -> Result<(), VerdictFinding> {
     match outcome {
-        Outcome::Succeeded => Ok(()),
-        Outcome::Killed { signal } => {
+        ActOutcome::Succeeded => Ok(()),
+        ActOutcome::Killed { signal } => {
             let name = signal.strip_prefix("SIG").unwrap_or(signal);
             if denial.signal.iter().any(|listed| listed == name) {
                 return Ok(());
             }
             let message = format!("the attempt was killed by {signal}");
-            Err(Finding::inconclusive(Reason::WrongSignal, message))
+            Err(VerdictFinding::inconclusive(Reason::WrongSignal, message))
         }
-        Outcome::Refused { errno, call } => {
+        ActOutcome::Refused { errno, call } => {
             if denial.errno.contains(errno) || also.into_iter().any(|other| other == errno) {
                 return Ok(());
             }
             let listed = denial.errno.join(" ");
             let message = format!("{call} failed with {errno}, which is not among {listed}");
-            Err(Finding::inconclusive(Reason::WrongErrno, message))
+            Err(VerdictFinding::inconclusive(Reason::WrongErrno, message))
         }
     }
 }
 
-fn refused(case: &Case, run: &RunReport) -> Result<(), Finding> {
-    let under_way = run.ready || matches!(ending::seen(case, run), Seen::Outcome(_));
-    let message = match ending::declined(run) {
+fn refused(case: &Case, run: &RunReport) -> Result<(), VerdictFinding> {
+    let under_way = run.ready || matches!(exit::run_evidence(case, run), RunEvidence::Outcome(_));
+    let message = match exit::declined(run) {
         Some(_) if !under_way => return Ok(()),
         Some(_) => "the policy was declined, and the act done all the same",
         None => "the policy was not declined",
     };
-    let message = format!("{message}; the run {}", ending::ended(run));
-    Err(Finding::contract(Reason::NotRefused, message))
+    let message = format!("{message}; the run {}", exit::ended(run));
+    Err(VerdictFinding::contract(Reason::NotRefused, message))
 }
 
 /// Judges a withheld act: not started, and reported so; else as if it were to be contained. The
@@ -363,21 +380,21 @@ fn withheld(
     denial: &Denial,
     control: Option<&RunReport>,
     (run, traced): (&RunReport, bool),
-) -> Result<(), Finding> {
-    let under_way = run.ready || matches!(ending::seen(case, run), Seen::Outcome(_));
-    match ending::unstarted(run) {
+) -> Result<(), VerdictFinding> {
+    let under_way = run.ready || matches!(exit::run_evidence(case, run), RunEvidence::Outcome(_));
+    match exit::unstarted(run) {
         Some(_) if !under_way => Ok(()),
         Some(why) => {
             let message = format!("the act was done all the same: {why}");
-            Err(Finding::contract(Reason::NotRefused, message))
+            Err(VerdictFinding::contract(Reason::NotRefused, message))
         }
         None => contained(case, denial, control, (run, traced)),
     }
 }
 
-fn no_record(silent: Seen<'_>, run: &RunReport) -> Finding {
+fn no_record(silent: RunEvidence<'_>, run: &RunReport) -> VerdictFinding {
     match silent {
-        Seen::Untrusted(why) => Finding::inconclusive(Reason::UntrustedRecord, why),
-        _ => Finding::inconclusive(Reason::NoRecord, ending::silence(run)),
+        RunEvidence::Untrusted(why) => VerdictFinding::inconclusive(Reason::UntrustedRecord, why),
+        _ => VerdictFinding::inconclusive(Reason::NoRecord, exit::silence(run)),
     }
 }

@@ -6,7 +6,7 @@ use boxproof_cases::Case;
 use boxproof_cases::case::Act;
 use sha2::{Digest, Sha256};
 
-use crate::execution::Report;
+use crate::execution::ArmReport;
 
 /// Returns the content of the entry `what`, without the mode in front.
 pub(super) fn holds(what: &str) -> &str {
@@ -21,14 +21,14 @@ pub(super) fn is_empty(what: &str) -> bool {
 }
 
 /// Returns whether the entry is a directory.
-pub(super) fn is_folder(what: &str) -> bool {
-    holds(what).starts_with("a folder")
+pub(super) fn is_directory(what: &str) -> bool {
+    holds(what).starts_with("a directory")
 }
 
 /// Its type.
 pub(super) fn kind(what: &str) -> &str {
     let what = holds(what);
-    let kinds = ["a folder", "a link", "a pipe", "a socket", "a device"];
+    let kinds = ["a directory", "a link", "a pipe", "a socket", "a device"];
     kinds.into_iter().find(|kind| what.starts_with(kind)).unwrap_or("a file")
 }
 
@@ -43,7 +43,7 @@ pub(super) fn is_in(path: &str, root: &str) -> bool {
 }
 
 /// Returns the entries at `path` and below it.
-pub(super) fn subtree<'a>(report: &'a Report, path: &str) -> Vec<(&'a str, &'a str)> {
+pub(super) fn subtree<'a>(report: &'a ArmReport, path: &str) -> Vec<(&'a str, &'a str)> {
     let entries = report.tree.iter().filter(|(at, _)| is_in(at, path));
     entries.map(|(at, what)| (at.as_str(), what.as_str())).collect()
 }
@@ -58,13 +58,13 @@ pub(super) fn tree_path(path: &str) -> String {
 }
 
 /// The material of an act: the entries laid out for it, and those it leaves without a sandbox.
-pub(super) struct Entries<'a> {
+pub(super) struct ActEntries<'a> {
     case: &'a Case,
     trees: [&'a BTreeMap<String, String>; 2],
 }
 
-impl<'a> Entries<'a> {
-    pub(super) fn of(case: &'a Case, control: &'a Report) -> Self {
+impl<'a> ActEntries<'a> {
+    pub(super) fn from_control(case: &'a Case, control: &'a ArmReport) -> Self {
         Self { case, trees: [&control.laid, &control.tree] }
     }
 

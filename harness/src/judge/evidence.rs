@@ -4,13 +4,17 @@
 use boxproof_cases::Case;
 use boxproof_reports::Verdict;
 
-use super::reason::{Finding, Reason};
-use crate::execution::{Arm, Report};
+use super::reason::{Reason, VerdictFinding};
+use crate::execution::{ArmRecord, ArmReport};
 
 /// The arm's own directories are what was laid out, as far as the act leaves them without a sandbox.
-pub(super) fn stands(case: &Case, confined: &Report, control: Option<&Arm>) -> Result<(), Finding> {
+pub(super) fn stands(
+    case: &Case,
+    confined: &ArmReport,
+    control: Option<&ArmRecord>,
+) -> Result<(), VerdictFinding> {
     let acts_own = |sentence: &&String| match control {
-        Some(Arm::Done(control)) => control.spoilt.contains(sentence) && !is_shared(sentence),
+        Some(ArmRecord::Done(control)) => control.spoilt.contains(sentence) && !is_shared(sentence),
         _ => false,
     };
     let Some(sentence) = confined.spoilt.iter().find(|sentence| !acts_own(sentence)) else {
@@ -18,12 +22,12 @@ pub(super) fn stands(case: &Case, confined: &Report, control: Option<&Arm>) -> R
     };
     let done = format!("{sentence} after the run, which the act does not do without a sandbox");
     Err(match case.expect.decision.is_negative() {
-        true => Finding::new(
+        true => VerdictFinding::new(
             Verdict::UnderBlock,
             Reason::Oracle,
             format!("what must not happen can hide: {done}"),
         ),
-        false => Finding::contract(Reason::Tree, done),
+        false => VerdictFinding::contract(Reason::Tree, done),
     })
 }
 
@@ -34,28 +38,31 @@ fn is_shared(sentence: &str) -> bool {
 }
 
 /// The word of the act counts, and every oracle of the confined arm was read.
-pub(super) fn counts(confined: &Report, control: Option<&Arm>) -> Result<(), Finding> {
+pub(super) fn counts(
+    confined: &ArmReport,
+    control: Option<&ArmRecord>,
+) -> Result<(), VerdictFinding> {
     let control = match control {
-        Some(Arm::Done(control)) => control.distrust.clone(),
+        Some(ArmRecord::Done(control)) => control.distrust.clone(),
         _ => None,
     };
     let why = confined.distrust.clone().or(control).or_else(|| unread(confined));
     why.map_or(Ok(()), |why| {
         let message = format!("what was seen does not count: {why}");
-        Err(Finding::error(Reason::Harness, message))
+        Err(VerdictFinding::error(Reason::Harness, message))
     })
 }
 
 /// Names an oracle that could not be read, with the reason, if there is one.
-pub(super) fn unread(report: &Report) -> Option<String> {
+pub(super) fn unread(report: &ArmReport) -> Option<String> {
     let reading = report.oracles.iter().find(|reading| reading.unread)?;
     Some(format!("the oracle `{}` says nothing: {}", reading.oracle, reading.saw))
 }
 
 /// Checks that every directory of the arm was seen whole.
-pub(super) fn is_whole(name: &str, report: &Report) -> Result<(), Finding> {
+pub(super) fn is_whole(name: &str, report: &ArmReport) -> Result<(), VerdictFinding> {
     report.unseen.first().map_or(Ok(()), |why| {
-        let message = format!("{name}: the folders were not seen whole: {why}");
-        Err(Finding::error(Reason::Harness, message))
+        let message = format!("{name}: the directories were not seen whole: {why}");
+        Err(VerdictFinding::error(Reason::Harness, message))
     })
 }

@@ -3,38 +3,38 @@
 //! Main function: [`judge`]. A missing observation is never a denial: without one the verdict is
 //! inconclusive for every exit code.
 
-mod again;
 mod channel;
 mod compiled;
+mod contract;
 mod decide;
-mod effect;
-mod ending;
 mod entry;
+mod equivalence;
 mod evidence;
+mod exit;
+mod feasibility;
 mod grants;
-mod left;
-mod promise;
-mod question;
+mod leaks;
+mod query;
 mod reason;
 mod residue;
 mod result;
-mod same;
+mod second_look;
 mod settings;
 #[cfg(test)]
 mod tests;
 mod timing;
 
 use boxproof_cases::Case;
-use boxproof_cases::case::{Control, Decision, Twin};
+use boxproof_cases::case::{Control, ExpectedDecision, Twin};
 use boxproof_reports::{TwinState, Verdict};
 
-use crate::execution::{Arm, Execution, Report, is_about_resource};
-use effect::Shortfall;
-use reason::{Finding, gravest};
+use crate::execution::{ArmRecord, ArmReport, CaseExecution, is_about_resource};
+use feasibility::Infeasible;
+use reason::{VerdictFinding, gravest};
 
-pub use again::{LookedAgain, look_again, set_beside};
-pub(crate) use ending::words as reason_words;
+pub(crate) use exit::errno_texts as reason_words;
 pub use reason::Reason;
+pub use second_look::{LookedAgain, look_again, set_beside};
 
 /// The errnos that mean a refusal for every act.
 const REFUSALS: [&str; 3] = ["EACCES", "EPERM", "EROFS"];
@@ -53,7 +53,7 @@ pub struct Judgement {
 }
 
 /// Judges `case` by `execution`.
-pub fn judge(case: &Case, execution: &Execution) -> Judgement {
+pub fn judge(case: &Case, execution: &CaseExecution) -> Judgement {
     let twin = twin_state(case, execution);
     match conclude(case, execution) {
         Ok(()) => Judgement {
@@ -71,11 +71,13 @@ pub fn judge(case: &Case, execution: &Execution) -> Judgement {
     }
 }
 
-fn twin_state(case: &Case, execution: &Execution) -> TwinState {
+fn twin_state(case: &Case, execution: &CaseExecution) -> TwinState {
     match (&case.twin, &execution.twin) {
         (Some(Twin::None(_)), _) => TwinState::None,
-        (Some(Twin::Overlay(_)), Some(Arm::Inexpressible(_))) => TwinState::Inexpressible,
-        (Some(Twin::Overlay(_)), Some(Arm::Done(twin))) if effect::shown(case, twin).is_ok() => {
+        (Some(Twin::Overlay(_)), Some(ArmRecord::Inexpressible(_))) => TwinState::Inexpressible,
+        (Some(Twin::Overlay(_)), Some(ArmRecord::Done(twin)))
+            if feasibility::shown(case, twin).is_ok() =>
+        {
             TwinState::Shown
         }
         (Some(Twin::Overlay(_)), _) => TwinState::None,
@@ -86,48 +88,51 @@ fn twin_state(case: &Case, execution: &Execution) -> TwinState {
 /// Returns the finding, unless the host was at fault: a host short of resources refuses much that a
 /// policy allows, and nothing is concluded about the backend then. An effect that the host saw
 /// stays.
-fn conclude(case: &Case, execution: &Execution) -> Result<(), Finding> {
+fn conclude(case: &Case, execution: &CaseExecution) -> Result<(), VerdictFinding> {
     unless_short(find(case, execution), execution)
 }
 
 /// Returns `found`, unless it blames the backend for a shortage of the host.
-fn unless_short(found: Result<(), Finding>, execution: &Execution) -> Result<(), Finding> {
-    let blames = |finding: &Finding| {
+fn unless_short(
+    found: Result<(), VerdictFinding>,
+    execution: &CaseExecution,
+) -> Result<(), VerdictFinding> {
+    let blames = |finding: &VerdictFinding| {
         use Verdict::{Contract, Error, Inconclusive, OverBlock};
         matches!(finding.verdict, Contract | Error | Inconclusive | OverBlock)
     };
     match (found, shortage(execution)) {
         (Err(finding), Some(why)) if blames(&finding) => {
             let message = format!("the host is short of {why}; what was seen: {}", finding.message);
-            Err(Finding::error(Reason::Host, message))
+            Err(VerdictFinding::error(Reason::Host, message))
         }
         (found, _) => found,
     }
 }
 
 /// Returns the resource of which the host was short in one of the arms, if there was one.
-fn shortage(execution: &Execution) -> Option<&str> {
+fn shortage(execution: &CaseExecution) -> Option<&str> {
     let arms = [&execution.control, &execution.twin, &execution.confined];
     arms.into_iter().flatten().find_map(|arm| match arm {
-        Arm::Done(report) => report.shortages.first().map(String::as_str),
-        Arm::Fault(why) if is_about_resource(why) => Some("what the harness needs"),
+        ArmRecord::Done(report) => report.shortages.first().map(String::as_str),
+        ArmRecord::Fault(why) if is_about_resource(why) => Some("what the harness needs"),
         _ => None,
     })
 }
 
-fn find(case: &Case, execution: &Execution) -> Result<(), Finding> {
+fn find(case: &Case, execution: &CaseExecution) -> Result<(), VerdictFinding> {
     if case.question().is_some() {
-        return question::conclude(case, execution);
+        return query::conclude(case, execution);
     }
-    if let Decision::Receipts(expect) = &case.expect.decision {
+    if let ExpectedDecision::Receipts(expect) = &case.expect.decision {
         return channel::conclude(case, expect, execution);
     }
     let confined = report("confined", execution.confined.as_ref())?;
     let control = execution.control.as_ref();
     // An effect that the host saw needs no control, and a second try must not make it unseen.
     let left = gravest([
-        left::behind("in the sandbox", execution.confined.as_ref(), control),
-        left::behind("under the twin", execution.twin.as_ref(), control),
+        leaks::behind("in the sandbox", execution.confined.as_ref(), control),
+        leaks::behind("under the twin", execution.twin.as_ref(), control),
     ]);
     gravest([
         decide::nothing_happened(case, confined, control),
@@ -138,7 +143,7 @@ fn find(case: &Case, execution: &Execution) -> Result<(), Finding> {
 }
 
 /// Joins a leak and a second finding: a policy that was declined comes first.
-fn beside(leak: Finding, decided: Result<(), Finding>) -> Finding {
+fn beside(leak: VerdictFinding, decided: Result<(), VerdictFinding>) -> VerdictFinding {
     match decided {
         Err(refusal) if refusal.reason == Reason::PolicyRefused => refusal.and(&leak),
         Err(other) if other.is_judged() => leak.and(&other),
@@ -147,14 +152,18 @@ fn beside(leak: Finding, decided: Result<(), Finding>) -> Finding {
 }
 
 /// Judges the decision, and what the act and the backend made.
-fn decided(case: &Case, execution: &Execution, confined: &Report) -> Result<(), Finding> {
+fn decided(
+    case: &Case,
+    execution: &CaseExecution,
+    confined: &ArmReport,
+) -> Result<(), VerdictFinding> {
     let control = execution.control.as_ref();
     evidence::counts(confined, control)?;
     let control = self::control(case, control)?;
     if let Some(step) = &confined.broken {
         decide::started(&step.run, &case.expect.decision)?;
-        let message = format!("in the sandbox, {}", ending::broken(step));
-        return Err(Finding::inconclusive(Reason::StepFailed, message));
+        let message = format!("in the sandbox, {}", exit::broken(step));
+        return Err(VerdictFinding::inconclusive(Reason::StepFailed, message));
     }
     let decision = decide::decide(case, control, confined);
     let residue = residue::residue(case, control, confined);
@@ -169,65 +178,74 @@ fn decided(case: &Case, execution: &Execution, confined: &Report) -> Result<(), 
 }
 
 /// The report of an arm, or why there is none.
-fn report<'a>(name: &str, arm: Option<&'a Arm>) -> Result<&'a Report, Finding> {
+fn report<'a>(name: &str, arm: Option<&'a ArmRecord>) -> Result<&'a ArmReport, VerdictFinding> {
     match arm {
-        Some(Arm::Done(report)) => Ok(report),
-        Some(Arm::Inexpressible(why)) => {
-            Err(Finding::new(Verdict::Unsupported, Reason::Inexpressible, why.clone()))
+        Some(ArmRecord::Done(report)) => Ok(report),
+        Some(ArmRecord::Inexpressible(why)) => {
+            Err(VerdictFinding::new(Verdict::Unsupported, Reason::Inexpressible, why.clone()))
         }
-        Some(Arm::Fault(why)) => Err(Finding::error(Reason::Harness, format!("{name}: {why}"))),
-        Some(Arm::Channel(_)) | None => {
-            Err(Finding::error(Reason::Harness, format!("the {name} arm is missing")))
+        Some(ArmRecord::Fault(why)) => {
+            Err(VerdictFinding::error(Reason::Harness, format!("{name}: {why}")))
+        }
+        Some(ArmRecord::Channel(_)) | None => {
+            Err(VerdictFinding::error(Reason::Harness, format!("the {name} arm is missing")))
         }
     }
 }
 
 /// Returns the report of the control, regardless of its outcome.
-fn control_report(execution: &Execution) -> Result<&Report, Finding> {
+fn control_report(execution: &CaseExecution) -> Result<&ArmReport, VerdictFinding> {
     report("control", execution.control.as_ref())
 }
 
 /// The control, if there is one, after it has shown the act to be possible.
-fn control<'a>(case: &Case, arm: Option<&'a Arm>) -> Result<Option<&'a Report>, Finding> {
+fn control<'a>(
+    case: &Case,
+    arm: Option<&'a ArmRecord>,
+) -> Result<Option<&'a ArmReport>, VerdictFinding> {
     if let Control::None(_) = case.control {
         return Ok(None);
     }
     let control = report("control", arm)?;
     let failed = |why: &str| {
-        Finding::inconclusive(Reason::ControlFailed, format!("without a sandbox, {why}"))
+        VerdictFinding::inconclusive(Reason::ControlFailed, format!("without a sandbox, {why}"))
     };
     if let Some(step) = &control.broken {
-        return Err(failed(&ending::broken(step)));
+        return Err(failed(&exit::broken(step)));
     }
     let shown = match case.expect.decision {
-        Decision::Allowed | Decision::AllowedOrRefused(_) => effect::works(case, control),
-        _ => effect::shown(case, control),
+        ExpectedDecision::Allowed | ExpectedDecision::AllowedOrRefused(_) => {
+            feasibility::works(case, control)
+        }
+        _ => feasibility::shown(case, control),
     };
     shown.map_err(|shortfall| failed(shortfall.why()))?;
     Ok(Some(control))
 }
 
 /// Checks that the act succeeds under the wider policy, where the backend can express it.
-fn twin(case: &Case, execution: &Execution) -> Result<(), Finding> {
+fn twin(case: &Case, execution: &CaseExecution) -> Result<(), VerdictFinding> {
     let Some(Twin::Overlay(_)) = case.twin else { return Ok(()) };
     let twin = match execution.twin.as_ref() {
-        Some(Arm::Inexpressible(_)) => return Ok(()),
+        Some(ArmRecord::Inexpressible(_)) => return Ok(()),
         arm => report("twin", arm)?,
     };
     if let Some(why) = &twin.distrust {
-        return Err(Finding::error(Reason::Harness, format!("twin: {why}")));
+        return Err(VerdictFinding::error(Reason::Harness, format!("twin: {why}")));
     }
     let shown = match &twin.broken {
-        Some(step) => effect::begun(&step.run).and(Err(Shortfall::Unseen(ending::broken(step)))),
-        None => effect::shown(case, twin),
+        Some(step) => {
+            feasibility::begun(&step.run).and(Err(Infeasible::Unseen(exit::broken(step))))
+        }
+        None => feasibility::shown(case, twin),
     };
     shown.map_err(|shortfall| {
         let message = format!("under the wider policy of the twin, {}", shortfall.why());
         match shortfall {
-            Shortfall::Refused(_) => Finding::over_block(Reason::Twin, message),
-            Shortfall::SetUp(_) => Finding::error(Reason::SetupFailed, message),
-            Shortfall::TimedOut => Finding::inconclusive(Reason::TwinTimedOut, message),
-            Shortfall::Unseen(_) => Finding::inconclusive(Reason::TwinFailed, message),
+            Infeasible::Refused(_) => VerdictFinding::over_block(Reason::Twin, message),
+            Infeasible::SetUp(_) => VerdictFinding::error(Reason::SetupFailed, message),
+            Infeasible::TimedOut => VerdictFinding::inconclusive(Reason::TwinTimedOut, message),
+            Infeasible::Unseen(_) => VerdictFinding::inconclusive(Reason::TwinFailed, message),
         }
     })
 }

@@ -1,5 +1,5 @@
 //! The reasons a verdict can have, as short stable codes, and a verdict with one: [`Reason`] and
-//! [`Finding`].
+//! [`VerdictFinding`].
 
 use boxproof_reports::Verdict;
 
@@ -118,13 +118,13 @@ reasons! {
 
 /// A verdict with its reason, on the way to a judgement.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(super) struct Finding {
+pub(super) struct VerdictFinding {
     pub(super) verdict: Verdict,
     pub(super) reason: Reason,
     pub(super) message: String,
 }
 
-impl Finding {
+impl VerdictFinding {
     pub(super) fn new(verdict: Verdict, reason: Reason, message: impl Into<String>) -> Self {
         Self { verdict, reason, message: message.into() }
     }
@@ -171,7 +171,9 @@ impl Finding {
 }
 
 /// Returns the gravest finding, the first of several alike; `Ok` if there is none.
-pub(super) fn gravest(looks: impl IntoIterator<Item = Result<(), Finding>>) -> Result<(), Finding> {
+pub(super) fn gravest(
+    looks: impl IntoIterator<Item = Result<(), VerdictFinding>>,
+) -> Result<(), VerdictFinding> {
     let found = looks.into_iter().filter_map(Result::err);
-    found.min_by_key(Finding::rank).map_or(Ok(()), Err)
+    found.min_by_key(VerdictFinding::rank).map_or(Ok(()), Err)
 }

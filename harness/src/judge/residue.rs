@@ -4,15 +4,15 @@
 
 use boxproof_cases::Case;
 use boxproof_cases::case::{Compare, Oracle};
-use boxproof_probes::Outcome;
+use boxproof_probes::ActOutcome;
 use boxproof_reports::Verdict;
 
-use super::ending::{self, Seen};
-use super::entry::{Entries, holds, is_empty, is_folder, kind, parent, subtree, tree_path};
+use super::entry::{ActEntries, holds, is_directory, is_empty, kind, parent, subtree, tree_path};
+use super::exit::{self, RunEvidence};
 use super::grants::{is_held, may_write};
-use super::left;
-use super::reason::{Finding, Reason};
-use crate::execution::{Reading, Report};
+use super::leaks;
+use super::reason::{Reason, VerdictFinding};
+use crate::execution::{ArmReport, OracleReading};
 
 /// A hint for writers of cases, appended to a residue message.
 const HINT: &str = " (if it is called otherwise each time, `compare` leaves `tree` out)";
@@ -20,12 +20,12 @@ const HINT: &str = " (if it is called otherwise each time, `compare` leaves `tre
 /// Checks that the directories have no entry that the backend put there.
 pub(super) fn residue(
     case: &Case,
-    control: Option<&Report>,
-    confined: &Report,
-) -> Result<(), Finding> {
-    let Some(control) = control.filter(|_| !left::timed_out(confined)) else { return Ok(()) };
-    let arms = Arms { case, control, confined };
-    let leak = |message: String| Err(Finding::new(Verdict::Leak, Reason::Residue, message));
+    control: Option<&ArmReport>,
+    confined: &ArmReport,
+) -> Result<(), VerdictFinding> {
+    let Some(control) = control.filter(|_| !leaks::timed_out(confined)) else { return Ok(()) };
+    let arms = ComparedArms { case, control, confined };
+    let leak = |message: String| Err(VerdictFinding::new(Verdict::Leak, Reason::Residue, message));
     if let Some(message) = confined.oracles.iter().find_map(|reading| arms.placeholder(reading)) {
         return leak(message);
     }
@@ -42,21 +42,21 @@ pub(super) fn residue(
 /// Describes an observation of an oracle that is no effect of the act, but the backend's own.
 pub(super) fn placeholder(
     case: &Case,
-    control: &Report,
-    confined: &Report,
-    reading: &Reading,
+    control: &ArmReport,
+    confined: &ArmReport,
+    reading: &OracleReading,
 ) -> Option<String> {
-    Arms { case, control, confined }.placeholder(reading)
+    ComparedArms { case, control, confined }.placeholder(reading)
 }
 
 /// The two arms of a case that are compared.
-struct Arms<'a> {
+struct ComparedArms<'a> {
     case: &'a Case,
-    control: &'a Report,
-    confined: &'a Report,
+    control: &'a ArmReport,
+    confined: &'a ArmReport,
 }
 
-impl<'a> Arms<'a> {
+impl<'a> ComparedArms<'a> {
     /// The first path that appeared and that the act does not account for.
     fn unexplained(&self) -> Option<&'a str> {
         let extra = self.extra();
@@ -112,7 +112,7 @@ impl<'a> Arms<'a> {
         })
     }
 
-    fn kind_of(&self, report: &'a Report, path: &str) -> Option<&'a str> {
+    fn kind_of(&self, report: &'a ArmReport, path: &str) -> Option<&'a str> {
         report.tree.get(path).map(|what| kind(what))
     }
 
@@ -122,8 +122,8 @@ impl<'a> Arms<'a> {
         let Some(what) = self.confined.tree.get(path).filter(|_| may_write(self.case, path)) else {
             return false;
         };
-        let known = Entries::of(self.case, self.control);
-        if is_folder(what) && below(path, extra).next().is_some() {
+        let known = ActEntries::from_control(self.case, self.control);
+        if is_directory(what) && below(path, extra).next().is_some() {
             return below(path, extra).any(|path| {
                 self.confined.tree.get(path).is_some_and(|what| known.explain(path, what))
             });
@@ -133,15 +133,16 @@ impl<'a> Arms<'a> {
 
     /// Returns whether the act itself says that it was refused, if it says anything.
     fn is_refused(&self) -> Option<bool> {
-        let outcomes = self.confined.runs.iter().map(|run| match ending::seen(self.case, run) {
-            Seen::Outcome(outcome) => Some(*outcome != Outcome::Succeeded),
-            _ => None,
-        });
+        let outcomes =
+            self.confined.runs.iter().map(|run| match exit::run_evidence(self.case, run) {
+                RunEvidence::Outcome(outcome) => Some(*outcome != ActOutcome::Succeeded),
+                _ => None,
+            });
         outcomes.reduce(|one, other| Some(one? && other?))?
     }
 
     /// Does the work of the function [`placeholder`].
-    fn placeholder(&self, reading: &Reading) -> Option<String> {
+    fn placeholder(&self, reading: &OracleReading) -> Option<String> {
         if reading.holds || reading.unread {
             return None;
         }
@@ -168,8 +169,8 @@ impl<'a> Arms<'a> {
     }
 }
 
-/// Returns those of `paths` that are below the directory `folder`.
-fn below<'a>(folder: &str, paths: &'a [&'a str]) -> impl Iterator<Item = &'a str> {
-    let start = format!("{folder}/");
+/// Returns those of `paths` that are below the directory `directory`.
+fn below<'a>(directory: &str, paths: &'a [&'a str]) -> impl Iterator<Item = &'a str> {
+    let start = format!("{directory}/");
     paths.iter().copied().filter(move |path| path.starts_with(&start))
 }

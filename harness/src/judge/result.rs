@@ -7,13 +7,13 @@ use boxproof_cases::case::{DurationExpect, ErrorExpect, ResultExpect};
 use boxproof_cases::protocol::{RunError, RunResult};
 use nix::sys::signal::Signal;
 
-use super::reason::{Finding, Reason};
+use super::reason::{Reason, VerdictFinding};
 use super::timing::LATE_MS;
 use crate::execution::RunReport;
 
 /// Checks that every member that the case names is as it says, where the backend gives a result at
 /// all.
-pub(super) fn kept(case: &Case, run: &RunReport) -> Result<(), Finding> {
+pub(super) fn kept(case: &Case, run: &RunReport) -> Result<(), VerdictFinding> {
     let Some(expect) = &case.expect.result else { return Ok(()) };
     let broken = match (&run.result, &run.result_fault) {
         (_, Some(_)) if expect.lost => None,
@@ -22,10 +22,10 @@ pub(super) fn kept(case: &Case, run: &RunReport) -> Result<(), Finding> {
         // A backend without results has promised none.
         (None, None) => None,
     };
-    broken.map_or(Ok(()), |message| Err(Finding::contract(Reason::Result, message)))?;
+    broken.map_or(Ok(()), |message| Err(VerdictFinding::contract(Reason::Result, message)))?;
     let bounds = expect.duration.as_ref().zip(run.result.as_ref());
     match bounds.and_then(|(bounds, result)| untimely(bounds, result.duration_ms)) {
-        Some(message) => Err(Finding::contract(Reason::Timing, message)),
+        Some(message) => Err(VerdictFinding::contract(Reason::Timing, message)),
         None => Ok(()),
     }
 }

@@ -1,10 +1,10 @@
 //! Times: order and distance of the moments of a run. Never early; late only beyond a tolerance.
 
 use boxproof_cases::Case;
-use boxproof_cases::case::{Bound, During, Moment, Stimulus};
+use boxproof_cases::case::{BackendStimulus, DuringEvent, Moment, TimeBound};
 
-use super::reason::{Finding, Reason};
-use crate::execution::{Exit, RunReport};
+use super::reason::{Reason, VerdictFinding};
+use crate::execution::{ProcessExit, RunReport};
 
 /// The delay that a busy host may add to a time, in milliseconds.
 pub(super) const LATE_MS: f64 = 250.0;
@@ -13,14 +13,14 @@ pub(super) const LATE_MS: f64 = 250.0;
 const HEARD_MS: f64 = 50.0;
 
 /// Checks every bound of `case`.
-pub(super) fn kept(case: &Case, run: &RunReport) -> Result<(), Finding> {
+pub(super) fn kept(case: &Case, run: &RunReport) -> Result<(), VerdictFinding> {
     let broken = case.expect.times.iter().find_map(|bound| broken(bound, run));
     broken.map_or(Ok(()), finding)
 }
 
 /// A run that the harness gave up is late where its time was up long before.
-pub(super) fn overdue(case: &Case, run: &RunReport) -> Result<(), Finding> {
-    if run.exit != Exit::TimedOut {
+pub(super) fn overdue(case: &Case, run: &RunReport) -> Result<(), VerdictFinding> {
+    if run.exit != ProcessExit::TimedOut {
         return Ok(());
     }
     let late = case.expect.times.iter().find_map(|bound| {
@@ -41,9 +41,9 @@ pub(super) fn lived_on(
     case: &Case,
     control: Option<&RunReport>,
     run: &RunReport,
-) -> Result<(), Finding> {
-    let ends = control.is_some_and(|control| control.exit != Exit::TimedOut);
-    if run.exit != Exit::TimedOut || !ends {
+) -> Result<(), VerdictFinding> {
+    let ends = control.is_some_and(|control| control.exit != ProcessExit::TimedOut);
+    if run.exit != ProcessExit::TimedOut || !ends {
         return Ok(());
     }
     let done = (1..=case.during.len()).map(|number| at(&Moment::During(number), run));
@@ -53,7 +53,7 @@ pub(super) fn lived_on(
     }
     // No figure of this one run, so that the next one says the same.
     let message = "the run lived on for more than 10 s after what ended the act without a sandbox";
-    Err(Finding::contract(Reason::LivedOn, message))
+    Err(VerdictFinding::contract(Reason::LivedOn, message))
 }
 
 /// A run that the harness gave up while a signal of the terminal stopped what it ran, where the
@@ -62,16 +62,16 @@ pub(super) fn stood_still(
     case: &Case,
     control: Option<&RunReport>,
     run: &RunReport,
-) -> Result<(), Finding> {
-    let stops = |event: &During| match &event.what {
-        Stimulus::Signal(name, _) => STOPPING.contains(&name.as_str()),
-        Stimulus::Type(text) => text.contains(SUSPEND),
+) -> Result<(), VerdictFinding> {
+    let stops = |event: &DuringEvent| match &event.what {
+        BackendStimulus::Signal(name, _) => STOPPING.contains(&name.as_str()),
+        BackendStimulus::Type(text) => text.contains(SUSPEND),
         _ => false,
     };
-    let ends = control.is_some_and(|control| control.exit != Exit::TimedOut);
+    let ends = control.is_some_and(|control| control.exit != ProcessExit::TimedOut);
     let bears = case.launcher.tty.is_some() && !case.during.iter().any(stops);
-    match run.exit == Exit::TimedOut && run.stopped && ends && bears {
-        true => Err(Finding::contract(Reason::Stopped, STOPPED)),
+    match run.exit == ProcessExit::TimedOut && run.stopped && ends && bears {
+        true => Err(VerdictFinding::contract(Reason::Stopped, STOPPED)),
         false => Ok(()),
     }
 }
@@ -84,16 +84,16 @@ const SUSPEND: char = '\u{1a}';
 const STOPPED: &str = "the terminal stopped the command, and nothing ever went on: it is not in the \
                        foreground of the launcher's terminal";
 
-fn finding(message: String) -> Result<(), Finding> {
-    Err(Finding::contract(Reason::Timing, message))
+fn finding(message: String) -> Result<(), VerdictFinding> {
+    Err(VerdictFinding::contract(Reason::Timing, message))
 }
 
 fn at(moment: &Moment, run: &RunReport) -> Option<f64> {
     run.moments.iter().find(|stamp| stamp.moment == *moment).map(|stamp| stamp.at_ms)
 }
 
-fn broken(bound: &Bound, run: &RunReport) -> Option<String> {
-    let missing = |moment: &Moment| format!("`{moment}` was not seen: {}", seen(run));
+fn broken(bound: &TimeBound, run: &RunReport) -> Option<String> {
+    let missing = |moment: &Moment| format!("`{moment}` was not seen: {}", describe_moments(run));
     let Some(from) = at(&bound.from, run) else { return Some(missing(&bound.from)) };
     let Some(to) = at(&bound.to, run) else { return Some(missing(&bound.to)) };
     let took = to - from;
@@ -111,7 +111,7 @@ fn broken(bound: &Bound, run: &RunReport) -> Option<String> {
     Some(format!("{bound}: {took:.1} ms, too late for {most} ms"))
 }
 
-fn seen(run: &RunReport) -> String {
+fn describe_moments(run: &RunReport) -> String {
     let moments = run.moments.iter().map(|stamp| format!("{} {:.0} ms", stamp.moment, stamp.at_ms));
     moments.collect::<Vec<_>>().join(", ")
 }

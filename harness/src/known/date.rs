@@ -1,4 +1,4 @@
-//! A day, as lists of known failures write it: [`Date`].
+//! A day, as lists of known failures write it: [`CivilDate`].
 
 use std::time::{SystemTime, UNIX_EPOCH};
 
@@ -10,9 +10,9 @@ const DAY: u64 = 86_400;
 /// A day (UTC), written YYYY-MM-DD; later days are greater.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Deserialize)]
 #[serde(try_from = "String")]
-pub struct Date(String);
+pub struct CivilDate(String);
 
-impl Date {
+impl CivilDate {
     /// The day it is.
     pub fn today() -> Self {
         let since = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
@@ -33,13 +33,13 @@ impl Date {
     }
 }
 
-impl std::fmt::Display for Date {
+impl std::fmt::Display for CivilDate {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         f.write_str(&self.0)
     }
 }
 
-impl TryFrom<String> for Date {
+impl TryFrom<String> for CivilDate {
     type Error = String;
 
     fn try_from(text: String) -> Result<Self, String> {
@@ -85,7 +85,7 @@ mod tests {
     #[case(47_540, "2100-02-28")]
     #[case(47_541, "2100-03-01")]
     fn days_are_counted(#[case] days: u64, #[case] date: &str) {
-        assert_eq!(Date::of_day(days).to_string(), date);
+        assert_eq!(CivilDate::of_day(days).to_string(), date);
     }
 
     #[rstest]
@@ -101,13 +101,13 @@ mod tests {
     #[case("2026-00-10")]
     #[case("2026-01-00")]
     fn what_is_no_day_is_refused(#[case] text: &str) {
-        assert!(Date::try_from(text.to_owned()).unwrap_err().contains("YYYY-MM-DD"));
+        assert!(CivilDate::try_from(text.to_owned()).unwrap_err().contains("YYYY-MM-DD"));
     }
 
     #[test]
     fn the_last_days_of_months_are_days() {
         for text in ["2028-02-29", "2000-02-29", "2026-02-28", "2026-04-30", "2026-12-31"] {
-            Date::try_from(text.to_owned()).unwrap();
+            CivilDate::try_from(text.to_owned()).unwrap();
         }
     }
 }

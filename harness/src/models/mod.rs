@@ -12,14 +12,14 @@ use std::fmt;
 
 /// The reason why a text has no meaning here.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub enum Flaw {
+pub enum ModelError {
     /// The system itself refuses the whole text, and nothing runs.
     Void(String),
     /// The model does not know this, so that nothing can be said.
     Unknown(String),
 }
 
-impl fmt::Display for Flaw {
+impl fmt::Display for ModelError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::Void(why) => write!(f, "nothing runs under it: {why}"),

@@ -1,16 +1,16 @@
 //! The arguments of `bwrap` as the mount table that they yield: [`Mounts`]. A command is taken to
 //! hold no capabilities, so that mounts stay as they are. Pure.
 
+mod options;
 #[cfg(test)]
 mod tests;
-mod words;
 
 use std::path::{Path, PathBuf};
 
-use boxproof_cases::case::Deed;
+use boxproof_cases::case::ObjectOperation;
 
-use super::Flaw;
-use words::{Word, words};
+use super::ModelError;
+use options::{OptionMeaning, parse_options};
 
 /// The object mounted at a place.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -43,34 +43,37 @@ impl Mounts {
     ///
     /// # Errors
     /// Arguments that `bwrap` would refuse, or an option that the model does not know.
-    pub fn read(argv: &[String]) -> Result<Self, Flaw> {
+    pub fn read(argv: &[String]) -> Result<Self, ModelError> {
         let mut mounts = Self { table: Vec::new(), network: true };
-        for word in words(argv)? {
+        for word in parse_options(argv)? {
             mounts.take(word)?;
         }
         Ok(mounts)
     }
 
-    fn take(&mut self, word: Word<'_>) -> Result<(), Flaw> {
+    fn take(&mut self, word: OptionMeaning<'_>) -> Result<(), ModelError> {
         match word {
-            Word::Bind { source, place, writable } => {
+            OptionMeaning::Bind { source, place, writable } => {
                 let source = PathBuf::from(source);
                 self.mount(place, Kind::Host { source, writable });
             }
-            Word::Fresh(place) => self.mount(place, Kind::Fresh),
-            Word::RemountReadOnly(place) => {
+            OptionMeaning::Fresh(place) => self.mount(place, Kind::Fresh),
+            OptionMeaning::RemountReadOnly(place) => {
                 let place = Path::new(place);
                 let top = self.table.iter_mut().rev().find(|mount| mount.place == place);
                 let top = top.ok_or_else(|| {
-                    Flaw::Void(format!("{} is to be remounted and is no mount", place.display()))
+                    ModelError::Void(format!(
+                        "{} is to be remounted and is no mount",
+                        place.display()
+                    ))
                 })?;
                 if let Kind::Host { writable, .. } = &mut top.kind {
                     *writable = false;
                 }
             }
-            Word::NoNetwork => self.network = false,
-            Word::HostNetwork => self.network = true,
-            Word::Nothing => {}
+            OptionMeaning::NoNetwork => self.network = false,
+            OptionMeaning::HostNetwork => self.network = true,
+            OptionMeaning::Nothing => {}
         }
         Ok(())
     }
@@ -84,10 +87,12 @@ impl Mounts {
     ///
     /// # Errors
     /// A deed that mounts say nothing about.
-    pub fn permits(&self, deed: Deed, object: &str) -> Result<bool, Flaw> {
+    pub fn permits(&self, deed: ObjectOperation, object: &str) -> Result<bool, ModelError> {
         match deed {
-            Deed::Lookup => return Err(Flaw::Unknown("services: they are macOS's".to_owned())),
-            Deed::Connect if !object.starts_with('/') => return Ok(self.network),
+            ObjectOperation::Lookup => {
+                return Err(ModelError::Unknown("services: they are macOS's".to_owned()));
+            }
+            ObjectOperation::Connect if !object.starts_with('/') => return Ok(self.network),
             _ => {}
         }
         let path = Path::new(object);
@@ -108,25 +113,25 @@ impl Mounts {
         names
     }
 
-    fn can(&self, deed: Deed, name: &Path, object: &Path) -> bool {
+    fn can(&self, deed: ObjectOperation, name: &Path, object: &Path) -> bool {
         let seen = self.at(name).is_some_and(|(host, _)| host == object);
         match deed {
-            Deed::Read | Deed::Run | Deed::Connect => seen,
-            Deed::Write => seen && self.at(name).is_some_and(|(_, writable)| writable),
-            Deed::Create | Deed::Remove => self.changes_name(name, object),
-            Deed::Move => {
+            ObjectOperation::Read | ObjectOperation::Run | ObjectOperation::Connect => seen,
+            ObjectOperation::Write => seen && self.at(name).is_some_and(|(_, writable)| writable),
+            ObjectOperation::Create | ObjectOperation::Remove => self.changes_name(name, object),
+            ObjectOperation::Move => {
                 let [to, onto] = [name, object].map(moved);
                 self.changes_name(name, object) && self.changes_name(&to, &onto)
             }
-            Deed::Lookup => false,
+            ObjectOperation::Lookup => false,
         }
     }
 
     /// Returns whether the name can come or go: its directory is the host's and writable, and no
     /// mount holds it.
     fn changes_name(&self, name: &Path, object: &Path) -> bool {
-        let (Some(folder), Some(host)) = (name.parent(), object.parent()) else { return false };
-        !self.is_held(object) && self.at(folder) == Some((host.to_owned(), true))
+        let (Some(directory), Some(host)) = (name.parent(), object.parent()) else { return false };
+        !self.is_held(object) && self.at(directory) == Some((host.to_owned(), true))
     }
 
     /// Returns whether a mount lies on the object, by any name: it can neither go nor be replaced.
@@ -153,10 +158,10 @@ impl Mounts {
 }
 
 /// An empty rest would leave a slash at the end.
-fn join(folder: &Path, rest: &Path) -> PathBuf {
+fn join(directory: &Path, rest: &Path) -> PathBuf {
     match rest.as_os_str().is_empty() {
-        true => folder.to_owned(),
-        false => folder.join(rest),
+        true => directory.to_owned(),
+        false => directory.join(rest),
     }
 }
 

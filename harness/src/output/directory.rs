@@ -13,15 +13,15 @@ use nix::sys::stat::{FileStat, Mode, SFlag, fstat, fstatat};
 use nix::unistd::{UnlinkatFlags, unlinkat};
 
 use super::located;
-use super::owner::Owner;
-use super::resolve::{Absent, Resolved, mode as mode_of, resolve};
+use super::owner::DirectoryOwner;
+use super::resolve::{AbsentDirectory, ResolvedDirectory, mode as mode_of, resolve};
 use crate::sys;
 
 /// An open directory, with the path it was named by.
 #[derive(Debug)]
 pub(crate) struct OutputDirectory {
     path: PathBuf,
-    resolved: Resolved,
+    resolved: ResolvedDirectory,
 }
 
 impl OutputDirectory {
@@ -30,7 +30,7 @@ impl OutputDirectory {
     /// # Errors
     /// As [`resolve`], with the path.
     pub(crate) fn open(path: &Path) -> io::Result<Self> {
-        Self::resolved(path, Absent::Refuse)
+        Self::resolved(path, AbsentDirectory::Refuse)
     }
 
     /// Opens the directory at `path`, and makes it where it is not there.
@@ -38,10 +38,10 @@ impl OutputDirectory {
     /// # Errors
     /// As [`resolve`], with the path.
     pub(crate) fn make(path: &Path) -> io::Result<Self> {
-        Self::resolved(path, Absent::Make)
+        Self::resolved(path, AbsentDirectory::Make)
     }
 
-    fn resolved(path: &Path, absent: Absent) -> io::Result<Self> {
+    fn resolved(path: &Path, absent: AbsentDirectory) -> io::Result<Self> {
         let resolved = resolve(path, absent).map_err(|error| located(path, &error))?;
         Ok(Self { path: path.to_owned(), resolved })
     }
@@ -115,7 +115,7 @@ impl OutputDirectory {
                 false => Ok(bytes),
             }
         };
-        let read = Owner::act(self.resolved.owner.as_ref(), read);
+        let read = DirectoryOwner::act(self.resolved.owner.as_ref(), read);
         read.map_err(|error| located(&self.join(name), &error))
     }
 
@@ -126,7 +126,7 @@ impl OutputDirectory {
     /// A file that cannot be made, or a directory that is another one by now; with the path.
     pub(crate) fn replace(&self, name: &OsStr, bytes: &[u8], mode: u32) -> io::Result<()> {
         let write = || self.write_new(name, bytes, mode).map(|()| Vec::new());
-        Owner::act(self.resolved.owner.as_ref(), write)
+        DirectoryOwner::act(self.resolved.owner.as_ref(), write)
             .and_then(|_| self.still_there())
             .map_err(|error| located(&self.join(name), &error))
     }
@@ -140,7 +140,7 @@ impl OutputDirectory {
             let (_, draft) = self.draft(0o600)?;
             self.unlink(&draft).map(|()| Vec::new())
         };
-        Owner::act(self.resolved.owner.as_ref(), make)
+        DirectoryOwner::act(self.resolved.owner.as_ref(), make)
             .map(drop)
             .map_err(|error| located(&self.join(name), &error))
     }
@@ -150,8 +150,9 @@ impl OutputDirectory {
     /// # Errors
     /// Returns an error when it cannot be removed; with the path.
     pub(crate) fn remove(&self, name: &OsStr) -> io::Result<()> {
-        let removed =
-            Owner::act(self.resolved.owner.as_ref(), || self.unlink(name).map(|()| Vec::new()));
+        let removed = DirectoryOwner::act(self.resolved.owner.as_ref(), || {
+            self.unlink(name).map(|()| Vec::new())
+        });
         match removed {
             Err(error) if error.kind() != io::ErrorKind::NotFound => {
                 Err(located(&self.join(name), &error))
@@ -193,7 +194,7 @@ impl OutputDirectory {
     /// Checks that the file was written where it was asked for: the path still leads here.
     fn still_there(&self) -> io::Result<()> {
         let id = |stat: FileStat| (stat.st_dev, stat.st_ino);
-        let now = resolve(&self.path, Absent::Refuse).and_then(|now| Ok(fstat(&now.fd)?));
+        let now = resolve(&self.path, AbsentDirectory::Refuse).and_then(|now| Ok(fstat(&now.fd)?));
         if now.is_ok_and(|now| fstat(&self.resolved.fd).is_ok_and(|own| id(own) == id(now))) {
             return Ok(());
         }

@@ -1,4 +1,4 @@
-//! Owner of a directory, and acting as that user: [`Owner`].
+//! Owner of a directory, and acting as that user: [`DirectoryOwner`].
 
 use std::io::{self, Read, Write};
 
@@ -12,13 +12,13 @@ const NO_GROUP: u32 = 65_534;
 
 /// A user who owns a directory that root is asked to write to.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(super) struct Owner {
+pub(super) struct DirectoryOwner {
     pub(super) uid: Uid,
     gid: Gid,
 }
 
-impl Owner {
-    pub(super) fn of(uid: Uid) -> Self {
+impl DirectoryOwner {
+    pub(super) fn for_uid(uid: Uid) -> Self {
         let account = User::from_uid(uid).ok().flatten();
         let gid = account.map_or(Gid::from_raw(NO_GROUP), |user| user.gid);
         Self { uid, gid }

@@ -11,24 +11,24 @@ use nix::fcntl::{AT_FDCWD, OFlag, openat, readlinkat};
 use nix::sys::stat::{FileStat, Mode, fstat, mkdirat};
 use nix::unistd::{Uid, geteuid};
 
-use super::owner::Owner;
+use super::owner::DirectoryOwner;
 
 /// The most links that a path may have, as for the kernel.
 const LINKS: usize = 40;
 
 /// A directory by descriptor.
 #[derive(Debug)]
-pub(super) struct Resolved {
+pub(super) struct ResolvedDirectory {
     pub(super) fd: OwnedFd,
     /// The owner of the directory, if it is not the running user.
-    pub(super) owner: Option<Owner>,
+    pub(super) owner: Option<DirectoryOwner>,
     /// True if root alone can make links in it.
     pub(super) trusted: bool,
 }
 
 /// The treatment of a directory that is not there.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Absent {
+pub(super) enum AbsentDirectory {
     /// It is an error.
     Refuse,
     /// It is made, those above it included.
@@ -40,17 +40,17 @@ pub(super) enum Absent {
 /// # Errors
 /// The errno of openat(2) or mkdirat(2); for root also a path that leads through directories of
 /// more than one other user, or through a link that another user can have made.
-pub(super) fn resolve(path: &Path, absent: Absent) -> io::Result<Resolved> {
+pub(super) fn resolve(path: &Path, absent: AbsentDirectory) -> io::Result<ResolvedDirectory> {
     let path = if path.as_os_str().is_empty() { Path::new(".") } else { path };
     if geteuid().is_root() {
-        return Walk::start()?.all(&std::path::absolute(path)?, absent);
+        return PathWalk::start()?.all(&std::path::absolute(path)?, absent);
     }
-    if absent == Absent::Make {
+    if absent == AbsentDirectory::Make {
         std::fs::create_dir_all(path)?;
     }
     let fd = openat(AT_FDCWD, path, directory_flags(), Mode::empty())?;
     let trusted = is_trusted(&fstat(&fd)?);
-    Ok(Resolved { fd, owner: None, trusted })
+    Ok(ResolvedDirectory { fd, owner: None, trusted })
 }
 
 /// Returns the flags for a directory: on Linux the descriptor needs no right to list it.
@@ -73,16 +73,16 @@ pub(super) fn mode(stat: &FileStat) -> u32 {
 }
 
 /// Root's way through a path. Directories are kept for `..`.
-struct Walk(Vec<Resolved>);
+struct PathWalk(Vec<ResolvedDirectory>);
 
-impl Walk {
+impl PathWalk {
     fn start() -> io::Result<Self> {
         let fd = openat(AT_FDCWD, "/", directory_flags(), Mode::empty())?;
         let trusted = is_trusted(&fstat(&fd)?);
-        Ok(Self(vec![Resolved { fd, owner: None, trusted }]))
+        Ok(Self(vec![ResolvedDirectory { fd, owner: None, trusted }]))
     }
 
-    fn all(mut self, path: &Path, absent: Absent) -> io::Result<Resolved> {
+    fn all(mut self, path: &Path, absent: AbsentDirectory) -> io::Result<ResolvedDirectory> {
         let mut left: VecDeque<OsString> = names(path);
         let mut links = 0;
         while let Some(name) = left.pop_front() {
@@ -105,7 +105,7 @@ impl Walk {
         self.0.pop().ok_or_else(|| Errno::ENOENT.into())
     }
 
-    fn here(&self) -> io::Result<&Resolved> {
+    fn here(&self) -> io::Result<&ResolvedDirectory> {
         self.0.last().ok_or_else(|| Errno::ENOENT.into())
     }
 
@@ -124,13 +124,13 @@ impl Walk {
     }
 
     /// Goes into the directory called `name`, which is no link.
-    fn enter(&mut self, name: &OsStr, absent: Absent) -> io::Result<()> {
+    fn enter(&mut self, name: &OsStr, absent: AbsentDirectory) -> io::Result<()> {
         let here = self.here()?;
         let open = || openat(&here.fd, name, directory_flags() | OFlag::O_NOFOLLOW, Mode::empty());
         let fd = match open() {
-            Err(Errno::ENOENT) if absent == Absent::Make => {
+            Err(Errno::ENOENT) if absent == AbsentDirectory::Make => {
                 let make = || Ok(mkdirat(&here.fd, name, Mode::from_bits_truncate(0o777))?);
-                match Owner::act(here.owner.as_ref(), || make().map(|()| Vec::new())) {
+                match DirectoryOwner::act(here.owner.as_ref(), || make().map(|()| Vec::new())) {
                     Err(error) if error.kind() != io::ErrorKind::AlreadyExists => {
                         return Err(error);
                     }
@@ -142,7 +142,7 @@ impl Walk {
         let stat = fstat(&fd)?;
         let owner = owner(here.owner.as_ref(), &stat, name)?;
         let trusted = owner.is_none() && is_trusted(&stat);
-        self.0.push(Resolved { fd, owner, trusted });
+        self.0.push(ResolvedDirectory { fd, owner, trusted });
         Ok(())
     }
 }
@@ -154,7 +154,11 @@ fn names(path: &Path) -> VecDeque<OsString> {
 }
 
 /// Returns the owner of the directory called `name`, which lies in one of `above`.
-fn owner(above: Option<&Owner>, stat: &FileStat, name: &OsStr) -> io::Result<Option<Owner>> {
+fn owner(
+    above: Option<&DirectoryOwner>,
+    stat: &FileStat,
+    name: &OsStr,
+) -> io::Result<Option<DirectoryOwner>> {
     const STICKY: u32 = 0o1000;
     let name = name.display();
     if mode(stat) & 0o002 != 0 && mode(stat) & STICKY == 0 {
@@ -164,7 +168,7 @@ fn owner(above: Option<&Owner>, stat: &FileStat, name: &OsStr) -> io::Result<Opt
     }
     match (above, stat.st_uid) {
         (None, 0) => Ok(None),
-        (None, uid) => Ok(Some(Owner::of(Uid::from_raw(uid)))),
+        (None, uid) => Ok(Some(DirectoryOwner::for_uid(Uid::from_raw(uid)))),
         (Some(above), uid) if above.uid.as_raw() == uid => Ok(Some(above.clone())),
         (Some(above), uid) => Err(io::Error::other(format!(
             "the directory `{name}` belongs to uid {uid}, and lies in one of uid {0}, who could \

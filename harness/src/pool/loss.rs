@@ -13,7 +13,7 @@ const DEATH: Duration = Duration::from_secs(2);
 
 /// The reason why a worker is given up.
 #[derive(Debug)]
-pub(super) enum Loss {
+pub(super) enum WorkerLoss {
     /// It died, or its end of the line was closed.
     Died,
     /// A signal stopped it.
@@ -25,27 +25,27 @@ pub(super) enum Loss {
 }
 
 /// Ends worker `pid`; returns the reason of the loss, as a sentence.
-pub(super) fn end(pid: Pid, loss: &Loss) -> String {
-    if !matches!(loss, Loss::Died) {
+pub(super) fn end(pid: Pid, loss: &WorkerLoss) -> String {
+    if !matches!(loss, WorkerLoss::Died) {
         let _ = kill(pid, Signal::SIGKILL);
     }
     let status = status_of(pid, Instant::now() + DEATH);
     match loss {
-        Loss::Died => match status {
+        WorkerLoss::Died => match status {
             Some(status) => format!("its worker died: {status:?}"),
             None => "its worker's socket was closed, and not by the worker".to_owned(),
         },
-        Loss::Stopped => {
+        WorkerLoss::Stopped => {
             "its worker died: it was stopped by a signal, which only a process of the case or of \
              the backend sends, and was killed"
                 .to_owned()
         }
-        Loss::Overdue => {
+        WorkerLoss::Overdue => {
             "its worker did not answer in time: every time limit of the case together has passed, \
              and a process of the case or of the backend holds the worker; it was killed"
                 .to_owned()
         }
-        Loss::Forged(what) => format!(
+        WorkerLoss::Forged(what) => format!(
             "{what} came by its worker's socket: no answer of its worker; a process of the case \
              or of the backend has reached for that socket"
         ),

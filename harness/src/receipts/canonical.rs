@@ -123,18 +123,20 @@ fn io_hash(streams: [&[u8]; 3]) -> String {
 /// # Errors
 /// The fault of the text.
 pub fn strictly(text: &str) -> Result<Value, String> {
-    serde_json::from_str::<Strict>(text).map(|strict| strict.0).map_err(|error| error.to_string())
+    serde_json::from_str::<StrictJson>(text)
+        .map(|strict| strict.0)
+        .map_err(|error| error.to_string())
 }
 
 /// A JSON value whose objects have every name once.
-struct Strict(Value);
+struct StrictJson(Value);
 
 /// The text in the error of a name that is there twice.
 pub(super) const TWICE: &str = "there twice";
 
-impl<'de> Deserialize<'de> for Strict {
+impl<'de> Deserialize<'de> for StrictJson {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
-        deserializer.deserialize_any(StrictVisitor).map(Strict)
+        deserializer.deserialize_any(StrictVisitor).map(StrictJson)
     }
 }
 
@@ -173,7 +175,7 @@ impl<'de> Visitor<'de> for StrictVisitor {
 
     fn visit_seq<A: SeqAccess<'de>>(self, mut seq: A) -> Result<Value, A::Error> {
         let mut items = Vec::new();
-        while let Some(Strict(item)) = seq.next_element()? {
+        while let Some(StrictJson(item)) = seq.next_element()? {
             items.push(item);
         }
         Ok(Value::Array(items))
@@ -181,7 +183,7 @@ impl<'de> Visitor<'de> for StrictVisitor {
 
     fn visit_map<A: MapAccess<'de>>(self, mut map: A) -> Result<Value, A::Error> {
         let mut members = Map::new();
-        while let Some((name, Strict(value))) = map.next_entry::<String, Strict>()? {
+        while let Some((name, StrictJson(value))) = map.next_entry::<String, StrictJson>()? {
             if members.insert(name.clone(), value).is_some() {
                 return Err(de::Error::custom(format!("`{name}` is {TWICE}")));
             }

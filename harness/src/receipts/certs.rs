@@ -15,20 +15,20 @@ const URN: &str = "urn:opensandbox:";
 
 /// An authority that signs certificates.
 #[derive(Debug)]
-pub struct Authority {
+pub struct CertificateAuthority {
     issuer: CertifiedIssuer<'static, KeyPair>,
 }
 
 /// A certificate and its key, as PEM.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Pair {
+pub struct CertificatePair {
     /// The certificate.
     pub certificate: String,
     /// The key.
     pub key: String,
 }
 
-impl Authority {
+impl CertificateAuthority {
     /// A new one.
     ///
     /// # Errors
@@ -52,7 +52,7 @@ impl Authority {
     ///
     /// # Errors
     /// Returns an error when it cannot be signed.
-    pub fn server(&self) -> Result<Pair, String> {
+    pub fn server(&self) -> Result<CertificatePair, String> {
         let names = ["localhost".to_owned(), "127.0.0.1".to_owned()];
         let mut params = CertificateParams::new(names).map_err(plain)?;
         params.extended_key_usages = vec![ExtendedKeyUsagePurpose::ServerAuth];
@@ -63,7 +63,7 @@ impl Authority {
     ///
     /// # Errors
     /// Returns an error when it cannot be signed.
-    pub fn client(&self, kind: Certificate, id: &str) -> Result<Option<Pair>, String> {
+    pub fn client(&self, kind: Certificate, id: &str) -> Result<Option<CertificatePair>, String> {
         let mut params = CertificateParams::default();
         params.extended_key_usages = vec![ExtendedKeyUsagePurpose::ClientAuth];
         params.distinguished_name.push(DnType::CommonName, id);
@@ -99,10 +99,10 @@ impl Authority {
         self.sign(&params).map(Some)
     }
 
-    fn sign(&self, params: &CertificateParams) -> Result<Pair, String> {
+    fn sign(&self, params: &CertificateParams) -> Result<CertificatePair, String> {
         let key = KeyPair::generate().map_err(plain)?;
         let certificate = params.signed_by(&key, &self.issuer).map_err(plain)?;
-        Ok(Pair { certificate: certificate.pem(), key: key.serialize_pem() })
+        Ok(CertificatePair { certificate: certificate.pem(), key: key.serialize_pem() })
     }
 }
 
@@ -114,21 +114,23 @@ fn plain(error: rcgen::Error) -> String {
 
 /// The files of a pair.
 #[derive(Debug, Clone)]
-pub struct Files {
+pub struct CertificateFiles {
     /// The certificate.
     pub certificate: PathBuf,
     /// The key, for its owner alone.
     pub key: PathBuf,
 }
 
-impl Pair {
-    /// Writes both into the directory `folder`.
+impl CertificatePair {
+    /// Writes both into the directory `directory`.
     ///
     /// # Errors
     /// A file that cannot be written.
-    pub fn store(&self, folder: &Path) -> Result<Files, String> {
-        let files =
-            Files { certificate: folder.join("cert.pem"), key: folder.join("cert.key.pem") };
+    pub fn store(&self, directory: &Path) -> Result<CertificateFiles, String> {
+        let files = CertificateFiles {
+            certificate: directory.join("cert.pem"),
+            key: directory.join("cert.key.pem"),
+        };
         write(&files.certificate, &self.certificate, 0o644)?;
         write(&files.key, &self.key, 0o600)?;
         Ok(files)

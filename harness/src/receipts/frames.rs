@@ -15,9 +15,9 @@ use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
 use tokio::net::{TcpSocket, TcpStream, UnixStream};
 use tokio_rustls::TlsConnector;
 
-use super::certs::Pair;
-use super::http::{Exchange, Written};
-use super::seen::Answer;
+use super::certs::CertificatePair;
+use super::http::{PendingAnswer, WrittenRequest};
+use super::observation::ChannelAnswer;
 
 /// A good frame.
 pub fn good() -> Value {
@@ -132,16 +132,16 @@ async fn dial(from: Option<Ipv4Addr>, to: SocketAddr) -> std::io::Result<TcpStre
 
 /// A TLS client: the authority that it trusts and the certificate that it shows.
 #[derive(Debug, Clone)]
-pub struct Client {
+pub struct TlsClient {
     config: Arc<ClientConfig>,
 }
 
-impl Client {
+impl TlsClient {
     /// Makes a client that trusts the authority `ca` and shows `pair`, if there is one.
     ///
     /// # Errors
     /// A text that is no PEM of its kind.
-    pub fn new(ca: &str, pair: Option<&Pair>) -> Result<Self, String> {
+    pub fn new(ca: &str, pair: Option<&CertificatePair>) -> Result<Self, String> {
         let mut roots = RootCertStore::empty();
         let ca = CertificateDer::from_pem_slice(ca.as_bytes()).map_err(|e| e.to_string())?;
         roots.add(ca).map_err(|error| error.to_string())?;
@@ -164,13 +164,14 @@ impl Client {
     }
 
     /// Returns the answer of `relay` to `request`; an answer without a status if TLS fails.
-    pub async fn ask(
+    pub async fn send_request(
         &self,
         (from, relay): (Option<Ipv4Addr>, SocketAddr),
-        request: &Written,
+        request: &WrittenRequest,
         limit: Duration,
-    ) -> Answer {
-        let failed = |error: String| Answer { error: Some(error), ..Answer::default() };
+    ) -> ChannelAnswer {
+        let failed =
+            |error: String| ChannelAnswer { error: Some(error), ..ChannelAnswer::default() };
         let stream = match dial(from, relay).await {
             Ok(stream) => stream,
             Err(error) => return failed(format!("connect: {error}")),
@@ -180,7 +181,7 @@ impl Client {
         };
         let connector = TlsConnector::from(Arc::clone(&self.config));
         match tokio::time::timeout(limit, connector.connect(name, stream)).await {
-            Ok(Ok(stream)) => match Exchange::over(stream, request).await {
+            Ok(Ok(stream)) => match PendingAnswer::over(stream, request).await {
                 Ok(exchange) => exchange.finish(limit).await,
                 Err(error) => failed(error),
             },

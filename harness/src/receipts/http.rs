@@ -8,7 +8,7 @@ use sha2::{Digest as _, Sha256};
 use tokio::io::{AsyncRead, AsyncReadExt as _, AsyncWrite, AsyncWriteExt as _};
 use tokio::net::TcpStream;
 
-use super::seen::Answer;
+use super::observation::ChannelAnswer;
 
 /// The part of a body that is kept as text, in bytes.
 const KEPT: usize = 4096;
@@ -19,7 +19,7 @@ const HOP: [&str; 6] =
 
 /// A request, as it is written.
 #[derive(Debug, Clone, Default)]
-pub struct Written {
+pub struct WrittenRequest {
     /// Head and body.
     pub bytes: Vec<u8>,
     /// True for a HEAD request, whose answer has no body.
@@ -32,7 +32,7 @@ pub fn written(
     path: &str,
     headers: &BTreeMap<String, String>,
     body: Option<&[u8]>,
-) -> Written {
+) -> WrittenRequest {
     let mut head = format!("{method} {path} HTTP/1.1\r\n");
     let has = |name: &str| headers.keys().any(|known| known.eq_ignore_ascii_case(name));
     if !has("host") {
@@ -51,56 +51,56 @@ pub fn written(
     head.push_str("\r\n");
     let mut bytes = head.into_bytes();
     bytes.extend(body.unwrap_or_default());
-    Written { bytes, headless: method == "HEAD" }
+    WrittenRequest { bytes, headless: method == "HEAD" }
 }
 
 /// An answer that is being read.
 #[derive(Debug)]
-pub struct Exchange<S> {
+pub struct PendingAnswer<S> {
     stream: S,
     buffer: Vec<u8>,
-    answer: Answer,
+    answer: ChannelAnswer,
     body: Vec<u8>,
-    length: Length,
+    length: BodyLength,
     since: Instant,
     over: bool,
 }
 
 /// The way in which the end of a body is known.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Length {
+enum BodyLength {
     Unread,
     Bytes(usize),
     Chunks,
     UntilEnd,
 }
 
-impl Exchange<TcpStream> {
+impl PendingAnswer<TcpStream> {
     /// Sends `request` to `address`.
     ///
     /// # Errors
     /// Returns an error when there is no connection.
-    pub async fn begin(address: SocketAddr, request: &Written) -> Result<Self, String> {
+    pub async fn begin(address: SocketAddr, request: &WrittenRequest) -> Result<Self, String> {
         let stream = TcpStream::connect(address).await.map_err(|e| format!("connect: {e}"))?;
         Self::over(stream, request).await
     }
 }
 
-impl<S: AsyncRead + AsyncWrite + Unpin> Exchange<S> {
+impl<S: AsyncRead + AsyncWrite + Unpin> PendingAnswer<S> {
     /// Sends `request` over `stream`.
     ///
     /// # Errors
     /// Never: a server that does not take it all may still answer.
-    pub async fn over(mut stream: S, request: &Written) -> Result<Self, String> {
+    pub async fn over(mut stream: S, request: &WrittenRequest) -> Result<Self, String> {
         let since = Instant::now();
         // A refusal may come before all is written.
         let _ = stream.write_all(&request.bytes).await;
         let _ = stream.flush().await;
-        let length = if request.headless { Length::Bytes(0) } else { Length::Unread };
+        let length = if request.headless { BodyLength::Bytes(0) } else { BodyLength::Unread };
         Ok(Self {
             stream,
             buffer: Vec::new(),
-            answer: Answer::default(),
+            answer: ChannelAnswer::default(),
             body: Vec::new(),
             length,
             since,
@@ -121,7 +121,7 @@ impl<S: AsyncRead + AsyncWrite + Unpin> Exchange<S> {
     }
 
     /// Reads to the end, and says what was answered.
-    pub async fn finish(mut self, limit: Duration) -> Answer {
+    pub async fn finish(mut self, limit: Duration) -> ChannelAnswer {
         let read = async {
             while !self.over {
                 self.step().await;
@@ -134,9 +134,9 @@ impl<S: AsyncRead + AsyncWrite + Unpin> Exchange<S> {
     }
 
     /// Returns the answer so far.
-    pub fn answer(self) -> Answer {
+    pub fn answer(self) -> ChannelAnswer {
         let kept = &self.body[..self.body.len().min(KEPT)];
-        Answer {
+        ChannelAnswer {
             body: String::from_utf8_lossy(kept).into_owned(),
             bytes: self.body.len() as u64,
             sha256: format!("{:x}", Sha256::digest(&self.body)),
@@ -164,9 +164,9 @@ impl<S: AsyncRead + AsyncWrite + Unpin> Exchange<S> {
     fn ended(&mut self) {
         self.over = true;
         let whole = match self.length {
-            Length::UntilEnd => true,
-            Length::Bytes(count) => self.answer.status.is_some() && self.body.len() >= count,
-            Length::Unread | Length::Chunks => false,
+            BodyLength::UntilEnd => true,
+            BodyLength::Bytes(count) => self.answer.status.is_some() && self.body.len() >= count,
+            BodyLength::Unread | BodyLength::Chunks => false,
         };
         if !whole {
             self.answer.error = Some("the connection ended before the answer did".to_owned());
@@ -178,12 +178,12 @@ impl<S: AsyncRead + AsyncWrite + Unpin> Exchange<S> {
             return;
         }
         match self.length {
-            Length::Unread | Length::UntilEnd => self.body.append(&mut self.buffer),
-            Length::Bytes(count) => {
+            BodyLength::Unread | BodyLength::UntilEnd => self.body.append(&mut self.buffer),
+            BodyLength::Bytes(count) => {
                 self.body.append(&mut self.buffer);
                 self.over = self.body.len() >= count;
             }
-            Length::Chunks => while self.chunk() {},
+            BodyLength::Chunks => while self.chunk() {},
         }
     }
 
@@ -201,13 +201,13 @@ impl<S: AsyncRead + AsyncWrite + Unpin> Exchange<S> {
             .map(|(name, value)| (name.to_lowercase(), value.trim().to_owned()))
             .collect();
         let of = |name: &str| headers.iter().find(|(known, _)| known == name).map(|(_, v)| v);
-        if self.length == Length::Unread {
+        if self.length == BodyLength::Unread {
             let chunks = of("transfer-encoding").is_some_and(|how| how.contains("chunked"));
             let bytes = of("content-length").and_then(|count| count.parse().ok());
             self.length = match (chunks, bytes) {
-                (true, _) => Length::Chunks,
-                (false, Some(count)) => Length::Bytes(count),
-                (false, None) => Length::UntilEnd,
+                (true, _) => BodyLength::Chunks,
+                (false, Some(count)) => BodyLength::Bytes(count),
+                (false, None) => BodyLength::UntilEnd,
             };
         }
         self.answer.status = status.or(Some(0));

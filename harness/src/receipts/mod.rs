@@ -10,30 +10,30 @@
 //! | [`stack`], [`running`], [`wire`], [`rest`], [`look`] | the parts as processes, the wires between them, whether they are at work, the texts they hold | yes |
 //! | [`http`], [`frames`], [`terminal`], [`play`] | the steps of a case | sockets |
 
-mod attend;
+mod audit_fakes;
 pub mod canonical;
 pub mod certs;
+mod channel_arm;
+mod driver;
 pub mod execd;
-mod extreme;
+pub mod fault_proxy;
 pub mod frames;
 pub mod http;
 pub mod keys;
-pub mod look;
-mod play;
-mod rest;
+pub mod observation;
+pub mod processes;
+mod quiescence;
 pub mod running;
-pub mod seen;
+pub mod secret_scan;
 pub mod sign;
-pub mod stack;
 pub mod terminal;
 pub mod verify;
-pub mod wire;
 
-pub use attend::attend;
+pub use channel_arm::attend;
 
 /// The receipts of `lines` that are not about the daemon's own start.
-pub fn actions(lines: &[String]) -> Vec<verify::Receipt> {
+pub fn actions(lines: &[String]) -> Vec<verify::PlacedReceipt> {
     let (receipts, _) = verify::read(lines);
-    let own = |receipt: &verify::Receipt| receipt.kind() == "agent_receipts.daemon_started";
+    let own = |receipt: &verify::PlacedReceipt| receipt.kind() == "agent_receipts.daemon_started";
     receipts.into_iter().filter(|receipt| !own(receipt)).collect()
 }

@@ -20,14 +20,14 @@ const LOOK: Duration = Duration::from_millis(3);
 
 /// A process of the channel.
 #[derive(Debug)]
-pub struct Running {
+pub struct ChannelProcess {
     pub(super) name: String,
     pub(super) child: Child,
     pub(super) out: PathBuf,
     pub(super) err: PathBuf,
 }
 
-impl Running {
+impl ChannelProcess {
     /// Its process.
     pub fn pid(&self) -> u32 {
         self.child.id()

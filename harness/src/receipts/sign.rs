@@ -3,7 +3,7 @@
 
 use base64::Engine as _;
 use base64::engine::general_purpose::URL_SAFE_NO_PAD;
-use boxproof_cases::case::{Edit, Place, SignatureForm, VerifyStep};
+use boxproof_cases::case::{ChainEdit, ReceiptMember, SignatureForm, VerifyStep};
 use ed25519_dalek::{Signer as _, SigningKey};
 use serde_json::{Value, json};
 
@@ -11,7 +11,7 @@ use super::canonical;
 
 /// A chain as text, and what a verifier may be told of it.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Chain {
+pub struct ChainText {
     /// One receipt a line.
     pub lines: Vec<String>,
     /// The hash of the last receipt of the good chain.
@@ -20,7 +20,7 @@ pub struct Chain {
 
 /// The keys that sign a chain: its own, and the one that others use.
 #[derive(Debug, Clone)]
-pub struct Keys {
+pub struct SigningKeys {
     /// The chain's own key.
     pub own: SigningKey,
     /// Another key.
@@ -31,7 +31,7 @@ pub struct Keys {
 ///
 /// # Errors
 /// A place that is not there.
-pub fn chain(step: &VerifyStep, keys: &Keys) -> Result<Chain, String> {
+pub fn chain(step: &VerifyStep, keys: &SigningKeys) -> Result<ChainText, String> {
     let good = made(step.length, &[], keys)?;
     let final_hash = match good.last() {
         Some(last) => canonical::receipt_hash(last)?,
@@ -43,14 +43,14 @@ pub fn chain(step: &VerifyStep, keys: &Keys) -> Result<Chain, String> {
     }
     let lines = receipts.iter().map(text).collect::<Result<Vec<_>, _>>()?;
     let lines = step.edits.iter().fold(lines, written);
-    Ok(Chain { lines, final_hash })
+    Ok(ChainText { lines, final_hash })
 }
 
 /// Returns one response for every receipt of `chain`, by the receipts' ids.
 ///
 /// # Errors
 /// A line that is no receipt.
-pub fn bodies(chain: &Chain, response: &Value) -> Result<String, String> {
+pub fn bodies(chain: &ChainText, response: &Value) -> Result<String, String> {
     let mut bodies = serde_json::Map::new();
     for line in &chain.lines {
         let receipt: Value = serde_json::from_str(line).map_err(|error| error.to_string())?;
@@ -65,17 +65,17 @@ fn text(receipt: &Value) -> Result<String, String> {
 }
 
 /// The chain as it is signed: `Make` and `Rotate` come before that.
-fn made(length: usize, edits: &[Edit], keys: &Keys) -> Result<Vec<Value>, String> {
+fn made(length: usize, edits: &[ChainEdit], keys: &SigningKeys) -> Result<Vec<Value>, String> {
     let mut receipts: Vec<Value> = (0..length).map(plain).collect();
     let mut rotated = None;
     let mut linked = vec![true; length];
     for edit in edits {
         match edit {
-            Edit::Make(place) => {
+            ChainEdit::Make(place) => {
                 set(&mut receipts, place)?;
                 linked[place.at] &= place.member != canonical::PREVIOUS;
             }
-            Edit::Rotate(rotation) => {
+            ChainEdit::Rotate(rotation) => {
                 let said = rotation_of(keys, rotation.wrong_fingerprint);
                 receipts[rotation.at]["credentialSubject"]["keyRotation"] = said;
                 rotated = Some(rotation.at);
@@ -139,7 +139,7 @@ fn plain(at: usize) -> Value {
     })
 }
 
-fn rotation_of(keys: &Keys, wrong: bool) -> Value {
+fn rotation_of(keys: &SigningKeys, wrong: bool) -> Value {
     let [own, other] = [&keys.own, &keys.other].map(|key| key.verifying_key().to_bytes());
     let old = if wrong { canonical::sha256(b"another") } else { canonical::sha256(&own) };
     json!({
@@ -153,7 +153,7 @@ fn rotation_of(keys: &Keys, wrong: bool) -> Value {
     })
 }
 
-fn set(receipts: &mut [Value], place: &Place) -> Result<(), String> {
+fn set(receipts: &mut [Value], place: &ReceiptMember) -> Result<(), String> {
     let missing = || format!("{}: no such member", place.member);
     let (parent, name) = place.member.rsplit_once('/').ok_or_else(missing)?;
     let parent = receipts[place.at].pointer_mut(parent).ok_or_else(missing)?;
@@ -172,16 +172,16 @@ fn set(receipts: &mut [Value], place: &Place) -> Result<(), String> {
     Ok(())
 }
 
-fn apply(edit: &Edit, receipts: &mut Vec<Value>, keys: &Keys) -> Result<(), String> {
+fn apply(edit: &ChainEdit, receipts: &mut Vec<Value>, keys: &SigningKeys) -> Result<(), String> {
     match edit {
-        Edit::Set(place) => set(receipts, place)?,
-        Edit::Drop(at) => drop(receipts.remove(*at)),
-        Edit::Swap(at) => receipts.swap(*at, at + 1),
-        Edit::Repeat(at) => receipts.insert(*at, receipts[*at].clone()),
-        Edit::Keep(count) => receipts.truncate(*count),
-        Edit::Forge(at) => sign(&mut receipts[*at], &keys.other)?,
-        Edit::Signature(edit) => odd_signature(&mut receipts[edit.at], edit.form)?,
-        Edit::Make(_) | Edit::Rotate(_) | Edit::Line(_) => {}
+        ChainEdit::Set(place) => set(receipts, place)?,
+        ChainEdit::Drop(at) => drop(receipts.remove(*at)),
+        ChainEdit::Swap(at) => receipts.swap(*at, at + 1),
+        ChainEdit::Repeat(at) => receipts.insert(*at, receipts[*at].clone()),
+        ChainEdit::Keep(count) => receipts.truncate(*count),
+        ChainEdit::Forge(at) => sign(&mut receipts[*at], &keys.other)?,
+        ChainEdit::Signature(edit) => odd_signature(&mut receipts[edit.at], edit.form)?,
+        ChainEdit::Make(_) | ChainEdit::Rotate(_) | ChainEdit::Line(_) => {}
     }
     Ok(())
 }
@@ -215,8 +215,8 @@ fn odd_signature(receipt: &mut Value, form: SignatureForm) -> Result<(), String>
     Ok(())
 }
 
-fn written(mut lines: Vec<String>, edit: &Edit) -> Vec<String> {
-    if let Edit::Line(line) = edit
+fn written(mut lines: Vec<String>, edit: &ChainEdit) -> Vec<String> {
+    if let ChainEdit::Line(line) = edit
         && let Some(text) = lines.get_mut(line.at)
     {
         *text = text.replacen(&line.from, &line.to, 1);
@@ -236,7 +236,7 @@ mod tests {
         )
         .unwrap();
         let key = |byte| SigningKey::from_bytes(&[byte; 32]);
-        let keys = Keys { own: key(1), other: key(2) };
+        let keys = SigningKeys { own: key(1), other: key(2) };
         let lines = chain(&step, &keys).unwrap().lines;
         let flaws = verify::verify(&lines, &keys.own.verifying_key());
         flaws.into_iter().map(|flaw| (flaw.word, flaw.line)).collect()

@@ -3,7 +3,7 @@
 use std::net::SocketAddr;
 use std::time::Duration;
 
-use boxproof_cases::case::Said;
+use boxproof_cases::case::SessionExchange;
 use futures_util::{SinkExt as _, StreamExt as _};
 use tokio::net::TcpStream;
 use tokio_tungstenite::tungstenite::{Error, Message};
@@ -11,7 +11,7 @@ use tokio_tungstenite::{WebSocketStream, client_async};
 
 /// A session as the agent has it.
 #[derive(Debug)]
-pub struct Terminal {
+pub struct AgentTerminal {
     socket: Option<WebSocketStream<TcpStream>>,
     /// Everything heard: output and text frames, one after the other.
     heard: String,
@@ -19,7 +19,7 @@ pub struct Terminal {
     ended: Option<u16>,
 }
 
-impl Terminal {
+impl AgentTerminal {
     /// Opens `path` at `address`. A refused client gets `HTTP` and the status as its error.
     pub async fn open(address: SocketAddr, path: &str, limit: Duration) -> Self {
         let url = format!("ws://{address}{path}");
@@ -42,15 +42,15 @@ impl Terminal {
     ///
     /// # Errors
     /// The message that did not come.
-    pub async fn step(&mut self, said: &Said, limit: Duration) -> Result<(), String> {
+    pub async fn step(&mut self, said: &SessionExchange, limit: Duration) -> Result<(), String> {
         match said {
-            Said::Stdin(text) => {
+            SessionExchange::Stdin(text) => {
                 let mut frame = vec![0];
                 frame.extend(text.as_bytes());
                 self.send(Message::binary(frame)).await
             }
-            Said::Text(text) => self.send(Message::text(text.clone())).await,
-            Said::Close {} => {
+            SessionExchange::Text(text) => self.send(Message::text(text.clone())).await,
+            SessionExchange::Close {} => {
                 if let Some(mut socket) = self.socket.take() {
                     let _ = socket.close(None).await;
                     let rest = async { while let Some(Ok(_)) = socket.next().await {} };
@@ -58,11 +58,11 @@ impl Terminal {
                 }
                 Ok(())
             }
-            Said::Await(text) => self
+            SessionExchange::Await(text) => self
                 .wait(limit, |seen| seen.heard.contains(text))
                 .await
                 .map_err(|heard| format!("`{text}` did not come; what came: `{heard}`")),
-            Said::Ended(code) => {
+            SessionExchange::Ended(code) => {
                 self.wait(limit, |seen| seen.ended.is_some())
                     .await
                     .map_err(|heard| format!("the session was not ended; what came: `{heard}`"))?;
@@ -84,7 +84,7 @@ impl Terminal {
     async fn wait(&mut self, limit: Duration, holds: impl Fn(&Self) -> bool) -> Result<(), String> {
         let reading = async {
             while !holds(self) {
-                if !self.hear().await {
+                if !self.read_frame().await {
                     break;
                 }
             }
@@ -94,7 +94,7 @@ impl Terminal {
     }
 
     /// Reads one frame; returns whether there may be more.
-    async fn hear(&mut self) -> bool {
+    async fn read_frame(&mut self) -> bool {
         let Some(socket) = &mut self.socket else { return false };
         match socket.next().await {
             Some(Ok(Message::Text(text))) => self.heard.push_str(text.as_str()),

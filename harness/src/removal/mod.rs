@@ -21,7 +21,7 @@ use nix::sys::stat::{FileStat, Mode, fchmod, fstat, fstatat, mkdirat};
 use nix::unistd::{UnlinkatFlags, unlinkat};
 
 pub(crate) use mounts::point as mount_point;
-use walk::Walk;
+use walk::RemovalWalk;
 
 /// The mode of a directory of the harness.
 const MODE: Mode = Mode::from_bits_truncate(0o755);
@@ -142,7 +142,7 @@ impl OwnedDirectory {
         let at = self.location().unwrap_or_else(|| self.path.clone());
         mounts::detach_below(&self.path);
         mounts::detach_below(&at);
-        let mut walk = Walk::new();
+        let mut walk = RemovalWalk::new();
         walk.empty(self.inode.as_fd(), &at);
         let mut left = walk.into_leftovers();
         let own = fstatat(&self.parent, self.name.as_os_str(), AtFlags::AT_SYMLINK_NOFOLLOW);
@@ -200,7 +200,7 @@ pub(crate) fn remove_path(path: &Path) -> Vec<Leftover> {
         }
     };
     mounts::detach_below(path);
-    let mut walk = Walk::new();
+    let mut walk = RemovalWalk::new();
     walk.take(parent.as_fd(), name, path);
     walk.into_leftovers()
 }

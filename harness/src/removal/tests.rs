@@ -176,7 +176,7 @@ fn what_cannot_be_detached_is_left_untouched_and_told() {
         fs::create_dir_all(own.path().join("a/b")).unwrap();
         fs::write(own.path().join("a/f"), "").unwrap();
         bind(&target, &own.path().join("a/b"));
-        let mut walk = Walk::new();
+        let mut walk = RemovalWalk::new();
         // Not by way of the function that detaches.
         walk.empty(own.inode.as_fd(), own.path());
         assert!(!own.path().join("a/f").exists());

@@ -1,5 +1,5 @@
 //! The walk that empties a directory: a few levels at a time, so that neither depth nor number of
-//! its entries costs descriptors, stack or memory. Main type: [`Walk`].
+//! its entries costs descriptors, stack or memory. Main type: [`RemovalWalk`].
 
 use std::ffi::{CStr, OsStr};
 use std::os::fd::{AsFd, BorrowedFd};
@@ -22,7 +22,7 @@ const NAMED: usize = 8;
 const PATIENCE: Duration = Duration::from_secs(60);
 
 /// The state of one removal.
-pub(super) struct Walk {
+pub(super) struct RemovalWalk {
     left: Vec<Leftover>,
     /// The number of leftovers, those that are not named included.
     count: usize,
@@ -34,7 +34,7 @@ pub(super) struct Walk {
 
 /// A directory in the middle of the walk.
 #[derive(Clone, Copy)]
-struct Level<'a> {
+struct WalkLevel<'a> {
     directory: BorrowedFd<'a>,
     at: &'a Path,
     depth: usize,
@@ -42,7 +42,7 @@ struct Level<'a> {
     top: BorrowedFd<'a>,
 }
 
-impl Walk {
+impl RemovalWalk {
     pub(super) fn new() -> Self {
         let until = Instant::now() + PATIENCE;
         Self { left: Vec::new(), count: 0, progress: 0, moved: 0, until }
@@ -53,7 +53,7 @@ impl Walk {
         loop {
             (self.count, self.progress) = (0, 0);
             self.left.clear();
-            let seen = self.pass(Level { directory: top, at, depth: 1, top });
+            let seen = self.pass(WalkLevel { directory: top, at, depth: 1, top });
             if seen == 0 || self.progress == 0 || self.is_late() {
                 return;
             }
@@ -90,7 +90,7 @@ impl Walk {
     }
 
     /// Goes once through the entries of a directory and returns how many there were.
-    fn pass(&mut self, level: Level<'_>) -> u64 {
+    fn pass(&mut self, level: WalkLevel<'_>) -> u64 {
         let opened = open::again(level.directory).and_then(Dir::from_fd);
         let mut directory = match opened {
             Ok(directory) => directory,
@@ -121,7 +121,7 @@ impl Walk {
         seen
     }
 
-    fn entry(&mut self, level: Level<'_>, name: &CStr, kind: Option<Type>) {
+    fn entry(&mut self, level: WalkLevel<'_>, name: &CStr, kind: Option<Type>) {
         let remove = |flag| unlinkat(level.directory, name, flag);
         let removed = match kind {
             Some(Type::Directory) | None => remove(UnlinkatFlags::RemoveDir),
@@ -143,7 +143,7 @@ impl Walk {
     }
 
     /// Empties and removes the directory `name`, or moves it up if it is too deep.
-    fn descend(&mut self, level: Level<'_>, name: &CStr, at: &Path) {
+    fn descend(&mut self, level: WalkLevel<'_>, name: &CStr, at: &Path) {
         let directory = match open::directory(level.directory, OsStr::from_bytes(name.to_bytes())) {
             Ok(directory) => directory,
             Err(errno) => return self.note(Err(errno), at),
@@ -155,7 +155,7 @@ impl Walk {
             return self.note(moved, at);
         }
         let before = self.count;
-        let below = Level { directory: directory.as_fd(), at, depth: level.depth + 1, ..level };
+        let below = WalkLevel { directory: directory.as_fd(), at, depth: level.depth + 1, ..level };
         self.pass(below);
         match unlinkat(level.directory, name, UnlinkatFlags::RemoveDir) {
             // Told already, by what is in it.

@@ -14,8 +14,8 @@ give_up() { say "nothing was learnt: $*"; clean; exit 2; }
 
 ready_to_run() {
     case $here in
-    /tmp/* | /var/tmp/* | /dev/* | /run/*) give_up "put this folder elsewhere: sandboxes put something of their own over /tmp, /var/tmp, /dev and /run" ;;
-    *[!A-Za-z0-9_./-]*) give_up "put this folder where its path has plain characters only" ;;
+    /tmp/* | /var/tmp/* | /dev/* | /run/*) give_up "put this directory elsewhere: sandboxes put something of their own over /tmp, /var/tmp, /dev and /run" ;;
+    *[!A-Za-z0-9_./-]*) give_up "put this directory where its path has plain characters only" ;;
     esac
     for tool in env find sort stat sha256sum awk grep timeout mkfifo perl; do
         command -v "$tool" >/dev/null || give_up "$tool is not installed"
@@ -43,11 +43,11 @@ fresh() {
 }
 
 put() { mkdir -p "$(dirname "$1")" && printf '%s' "$2" >"$1" || give_up "cannot write $1"; }
-# The same for a backend's own files, which unplace takes away again with the folders made for them.
+# The same for a backend's own files, which unplace takes away again with the directories made for them.
 place() {
     dir=$(dirname "$1")
     while [ ! -e "$dir" ]; do
-        say "$dir" >>"$work/placed.folders"
+        say "$dir" >>"$work/placed.directories"
         dir=$(dirname "$dir")
     done
     say "$1" >>"$work/placed"
@@ -56,10 +56,10 @@ place() {
 unplace() {
     [ -f "$work/placed" ] || return 0
     while IFS= read -r path; do rm -f "$path"; done <"$work/placed"
-    [ ! -f "$work/placed.folders" ] || while IFS= read -r path; do rmdir "$path" 2>/dev/null; done <"$work/placed.folders"
-    rm -f "$work/placed" "$work/placed.folders"
+    [ ! -f "$work/placed.directories" ] || while IFS= read -r path; do rmdir "$path" 2>/dev/null; done <"$work/placed.directories"
+    rm -f "$work/placed" "$work/placed.directories"
 }
-folder() { mkdir -p "$1" || give_up "cannot make $1"; }
+directory() { mkdir -p "$1" || give_up "cannot make $1"; }
 link() { mkdir -p "$(dirname "$2")" && ln -s "$1" "$2" || give_up "cannot link $2"; }
 hard_link() { mkdir -p "$(dirname "$2")" && ln "$1" "$2" || give_up "cannot link $2"; }
 pipe() { mkdir -p "$(dirname "$1")" && mkfifo "$1" || give_up "cannot make $1"; }
@@ -109,8 +109,8 @@ victim() {
 
 # --- running ---
 
-# in_folder FOLDER COMMAND…: for the subshells that launch.
-in_folder() {
+# in_directory DIRECTORY COMMAND…: for the subshells that launch.
+in_directory() {
     cd "$1" || exit 2
     shift
     exec "$@"

@@ -1,22 +1,22 @@
 //! Texts as a shell reads them back, with what differs from place to place as variables of the
-//! script: [`Shell`].
+//! script: [`ScriptShell`].
 
-use boxproof_cases::vars::Vars;
+use boxproof_cases::vars::VariableValues;
 
 use crate::backend::Backend;
-use crate::run::{LATE, Rendered, token};
+use crate::run::{LATE, RenderedArm, token};
 
 /// Knows which texts are variables of the script.
 #[derive(Debug, Clone)]
-pub(super) struct Shell {
-    vars: Vars,
+pub(super) struct ScriptShell {
+    vars: VariableValues,
     /// Text → how the script writes it, longest first.
     values: Vec<(String, String)>,
 }
 
-impl Shell {
+impl ScriptShell {
     /// Makes the shell for the texts of one rendered arm.
-    pub(super) fn of(rendered: &Rendered, backend: &Backend) -> Result<Self, String> {
+    pub(super) fn for_arm(rendered: &RenderedArm, backend: &Backend) -> Result<Self, String> {
         let get = |name: &str| {
             rendered.vars.get(name).map(str::to_owned).ok_or(format!("${name} has no value"))
         };
@@ -40,23 +40,23 @@ impl Shell {
 
     /// Expands the variables in `text` of the case, and quotes it as one word.
     pub(super) fn expanded(&self, text: &str) -> String {
-        self.word(&self.vars.expand(text).unwrap_or_else(|_| text.to_owned()))
+        self.quoted_word(&self.vars.expand(text).unwrap_or_else(|_| text.to_owned()))
     }
 
     /// A shell line of the case, variables expanded, as one word.
     pub(super) fn expanded_line(&self, line: &str) -> String {
-        self.word(&self.vars.expand_shell(line))
+        self.quoted_word(&self.vars.expand_shell(line))
     }
 
     /// A path of the case: variables expanded, below the workspace unless absolute.
     pub(super) fn place(&self, path: &str) -> String {
         let path = self.vars.expand(path).unwrap_or_else(|_| path.to_owned());
         let ws = std::path::Path::new(self.vars.get("WS").unwrap_or_default());
-        self.word(&ws.join(path).to_string_lossy())
+        self.quoted_word(&ws.join(path).to_string_lossy())
     }
 
     /// Quotes `text` as one word, with the shell's variables in it.
-    pub(super) fn word(&self, text: &str) -> String {
+    pub(super) fn quoted_word(&self, text: &str) -> String {
         let mut out = String::new();
         let mut rest = text;
         while let Some((at, (value, written))) = self.first_in(rest) {
@@ -89,8 +89,8 @@ mod tests {
     use super::*;
     use rstest::rstest;
 
-    fn shell() -> Shell {
-        let vars = Vars::new([
+    fn shell() -> ScriptShell {
+        let vars = VariableValues::new([
             ("WS", "/s/arm/ws"),
             ("OUT", "/s/arm/out"),
             ("PROBE", "/s/probe/boxprobe"),
@@ -98,7 +98,8 @@ mod tests {
             ("CANARY", "CANARY9"),
             ("TCP4", "@boxproof-TCP4@"),
         ]);
-        Shell::of(&Rendered { vars, steps: Vec::new() }, &crate::testing::bare("box")).unwrap()
+        ScriptShell::for_arm(&RenderedArm { vars, steps: Vec::new() }, &crate::testing::bare("box"))
+            .unwrap()
     }
 
     #[rstest]
@@ -112,7 +113,7 @@ mod tests {
     #[case("@boxproof-TCP4@", "\"$(cat \"$work/TCP4.address\")\"")]
     #[case("line\nfeed", "'line\nfeed'")]
     fn words_mean_what_they_say(#[case] text: &str, #[case] word: &str) {
-        assert_eq!(shell().word(text), word);
+        assert_eq!(shell().quoted_word(text), word);
     }
 
     #[test]

@@ -1,13 +1,13 @@
 //! Argument vector of an act.
 
 use boxproof_cases::case::Act;
-use boxproof_cases::vars::Vars;
+use boxproof_cases::vars::VariableValues;
 
 use crate::names::ArmNames;
 
 /// The command line of a step, and whether a record of it is expected.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Commandline {
+pub struct StepCommand {
     /// Program and arguments.
     pub argv: Vec<String>,
     /// True if a record with the arm's nonce is expected.
@@ -22,7 +22,11 @@ pub struct Commandline {
 ///
 /// # Errors
 /// An unknown variable or probe.
-pub fn commandline(act: &Act, vars: &Vars, names: ArmNames) -> Result<Commandline, String> {
+pub fn commandline(
+    act: &Act,
+    vars: &VariableValues,
+    names: ArmNames,
+) -> Result<StepCommand, String> {
     match act {
         Act::Probe { probe, args } => {
             let spec = boxproof_probes::probe(probe).ok_or(format!("unknown probe `{probe}`"))?;
@@ -37,25 +41,25 @@ pub fn commandline(act: &Act, vars: &Vars, names: ArmNames) -> Result<Commandlin
                     argv.push(format!("--{name}={value}"));
                 }
             }
-            Ok(Commandline { argv, records: true, is_marked: true })
+            Ok(StepCommand { argv, records: true, is_marked: true })
         }
         Act::Sh(line) => {
             let line = vars.expand_shell(line);
             let name = if names.ordinary { "sh".into() } else { known(vars, "NONCE")? };
             let argv = vec!["/bin/sh".into(), "-c".into(), line, name];
-            Ok(Commandline { argv, records: false, is_marked: !names.ordinary })
+            Ok(StepCommand { argv, records: false, is_marked: !names.ordinary })
         }
         Act::Argv(argv) => {
             let argv = argv.iter().map(|arg| vars.expand(arg).map_err(|e| e.to_string()));
             let argv = argv.collect::<Result<_, _>>()?;
-            Ok(Commandline { argv, records: false, is_marked: false })
+            Ok(StepCommand { argv, records: false, is_marked: false })
         }
         Act::Decide(_) => Err("a question is no command".to_owned()),
         Act::Receipts(_) => Err("a channel is no command".to_owned()),
     }
 }
 
-fn known(vars: &Vars, name: &str) -> Result<String, String> {
+fn known(vars: &VariableValues, name: &str) -> Result<String, String> {
     vars.get(name).map(str::to_owned).ok_or(format!("${name} has no value"))
 }
 
@@ -64,16 +68,19 @@ mod tests {
     use super::*;
     use std::collections::BTreeMap;
 
-    fn vars() -> Vars {
-        Vars::new([("PROBE", "/p"), ("NONCE", "bx1"), ("WS", "/w")])
+    fn vars() -> VariableValues {
+        VariableValues::new([("PROBE", "/p"), ("NONCE", "bx1"), ("WS", "/w")])
     }
 
     #[test]
     fn a_probe_gets_nonce_and_arguments() {
         let args = BTreeMap::from([("path".to_owned(), vec!["$WS/f".to_owned()])]);
-        let line =
-            commandline(&Act::Probe { probe: "stat".into(), args }, &vars(), ArmNames::of("bx1"))
-                .unwrap();
+        let line = commandline(
+            &Act::Probe { probe: "stat".into(), args },
+            &vars(),
+            ArmNames::for_run("bx1"),
+        )
+        .unwrap();
         assert_eq!(line.argv, ["/p", "--nonce", "bx1", "stat", "--path=/w/f"]);
         assert!(line.records);
     }
@@ -81,15 +88,17 @@ mod tests {
     #[test]
     fn a_shell_line_carries_the_nonce_as_its_name() {
         let line =
-            commandline(&Act::Sh("cd $WS; echo $$".into()), &vars(), ArmNames::of("bx1")).unwrap();
+            commandline(&Act::Sh("cd $WS; echo $$".into()), &vars(), ArmNames::for_run("bx1"))
+                .unwrap();
         assert_eq!(line.argv, ["/bin/sh", "-c", "cd /w; echo $$", "bx1"]);
-        let line = commandline(&Act::Sh("cd $WS".into()), &vars(), ArmNames::of("web-1")).unwrap();
+        let line =
+            commandline(&Act::Sh("cd $WS".into()), &vars(), ArmNames::for_run("web-1")).unwrap();
         assert_eq!(line.argv, ["/bin/sh", "-c", "cd /w", "sh"]);
     }
 
     #[test]
     fn an_unknown_probe_is_an_error() {
         let act = Act::Probe { probe: "nope".into(), args: BTreeMap::new() };
-        assert!(commandline(&act, &vars(), ArmNames::of("bx1")).unwrap_err().contains("nope"));
+        assert!(commandline(&act, &vars(), ArmNames::for_run("bx1")).unwrap_err().contains("nope"));
     }
 }

@@ -2,23 +2,23 @@
 
 use boxproof_cases::Case;
 use boxproof_cases::protocol::exit::REFUSED;
-use boxproof_probes::{Detail, Family, Outcome, Record, encode, probe};
+use boxproof_probes::{ActOutcome, ProbeFamily, ProbeRecord, RecordDetail, encode, probe};
 
-use super::Commandline;
-use super::stream::{Ended, Streams, read_streams};
-use crate::backend::{Double, Spawn};
-use crate::execution::Exit;
-use crate::workspace::Workspace;
+use super::StepCommand;
+use super::stream::{EndedRun, RawStreams, read_streams};
+use crate::backend::{DoubleReply, SpawnPlan};
+use crate::execution::ProcessExit;
+use crate::workspace::ArmWorkspace;
 
 /// Plays `double` where `line` is to be run. A forger knows all that the probe's file tells.
 pub(super) fn play(
-    double: Double,
-    line: &Commandline,
-    (case, workspace): (&Case, &Workspace),
-) -> Streams {
+    double: DoubleReply,
+    line: &StepCommand,
+    (case, workspace): (&Case, &ArmWorkspace),
+) -> RawStreams {
     let answer = answer(double, &line.argv, &workspace.probe_word);
-    let ended = Ended {
-        exit: Exit::Code(answer.code),
+    let ended = EndedRun {
+        exit: ProcessExit::Code(answer.code),
         moments: Vec::new(),
         watched_ms: 0.0,
         stopped: false,
@@ -26,7 +26,7 @@ pub(super) fn play(
         err: answer.err,
     };
     let mut streams =
-        read_streams(ended, (&Spawn::default(), None), line.records, (case, workspace));
+        read_streams(ended, (&SpawnPlan::default(), None), line.records, (case, workspace));
     if case.run.capture || case.expect.result.is_some() || case.expect.rule.is_some() {
         streams.report.result_fault = Some("no result was written".to_owned());
     }
@@ -35,22 +35,23 @@ pub(super) fn play(
 
 /// The output of a double and its exit code.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
-struct Answer {
+struct DoubleOutput {
     out: Vec<u8>,
     err: Vec<u8>,
     code: i32,
 }
 
-fn answer(double: Double, command: &[String], word: &str) -> Answer {
+fn answer(double: DoubleReply, command: &[String], word: &str) -> DoubleOutput {
     match double {
-        Double::SilentSuccess => Answer::default(),
-        Double::SilentFailure => Answer { code: 1, ..Answer::default() },
-        Double::SilentRefusal => Answer { code: REFUSED, ..Answer::default() },
-        Double::Echo => {
-            Answer { out: format!("{}\n", command.join(" ")).into_bytes(), ..Answer::default() }
-        }
-        Double::ForgerDenies | Double::KnowsCorpus => denied(command, word),
-        Double::ForgerAllows => allowed(command, word),
+        DoubleReply::SilentSuccess => DoubleOutput::default(),
+        DoubleReply::SilentFailure => DoubleOutput { code: 1, ..DoubleOutput::default() },
+        DoubleReply::SilentRefusal => DoubleOutput { code: REFUSED, ..DoubleOutput::default() },
+        DoubleReply::Echo => DoubleOutput {
+            out: format!("{}\n", command.join(" ")).into_bytes(),
+            ..DoubleOutput::default()
+        },
+        DoubleReply::ForgerDenies | DoubleReply::KnowsCorpus => denied(command, word),
+        DoubleReply::ForgerAllows => allowed(command, word),
     }
 }
 
@@ -74,40 +75,41 @@ impl<'a> ProbeCall<'a> {
         self.args.iter().filter_map(move |arg| arg.strip_prefix(&option))
     }
 
-    fn record(&self, outcome: Outcome, word: &str) -> Answer {
-        let record = Record { probe: self.probe.to_owned(), outcome, detail: Detail::default() };
+    fn record(&self, outcome: ActOutcome, word: &str) -> DoubleOutput {
+        let record =
+            ProbeRecord { probe: self.probe.to_owned(), outcome, detail: RecordDetail::default() };
         let line = encode(word, &record);
         let (out, err) = if self.on_stderr { (Vec::new(), line) } else { (line, Vec::new()) };
-        Answer { out, err, code: 0 }
+        DoubleOutput { out, err, code: 0 }
     }
 }
 
 /// The refusal that is likeliest for a kind of probe.
-fn denied(command: &[String], word: &str) -> Answer {
+fn denied(command: &[String], word: &str) -> DoubleOutput {
     let words = b"denied: Permission denied (Operation not permitted, Read-only file system)\n";
     let Some(call) = ProbeCall::read(command) else {
-        return Answer { err: words.to_vec(), code: 1, ..Answer::default() };
+        return DoubleOutput { err: words.to_vec(), code: 1, ..DoubleOutput::default() };
     };
     let family = probe(call.probe).map(|spec| spec.family);
     let (errno, name) = match family {
-        Some(Family::Net) => ("ENETUNREACH", "connect"),
-        Some(Family::Fs) => ("EACCES", "openat"),
+        Some(ProbeFamily::Net) => ("ENETUNREACH", "connect"),
+        Some(ProbeFamily::Fs) => ("EACCES", "openat"),
         _ => ("EPERM", call.probe),
     };
-    let outcome = Outcome::Refused { errno: errno.to_owned(), call: name.to_owned() };
-    Answer { code: 1, ..call.record(outcome, word) }
+    let outcome = ActOutcome::Refused { errno: errno.to_owned(), call: name.to_owned() };
+    DoubleOutput { code: 1, ..call.record(outcome, word) }
 }
 
 /// A success, with what the line says would be printed.
-fn allowed(command: &[String], word: &str) -> Answer {
+fn allowed(command: &[String], word: &str) -> DoubleOutput {
     let Some(call) = ProbeCall::read(command) else {
         let line = command.get(2).map(String::as_str).unwrap_or_default();
         let words = |after: &str| line.split(after).nth(1).and_then(|rest| rest.split(';').next());
         let code = words("exit ").and_then(|code| code.trim().parse().ok()).unwrap_or(0);
         let echoed = words("echo ").map(|text| format!("{}\n", text.trim())).unwrap_or_default();
-        return Answer { out: echoed.into_bytes(), code, ..Answer::default() };
+        return DoubleOutput { out: echoed.into_bytes(), code, ..DoubleOutput::default() };
     };
-    let mut answer = call.record(Outcome::Succeeded, word);
+    let mut answer = call.record(ActOutcome::Succeeded, word);
     answer.code = call.values("code").next().and_then(|code| code.parse().ok()).unwrap_or(0);
     for (name, stream) in [("stdout", &mut answer.out), ("stderr", &mut answer.err)] {
         stream.extend(call.values(name).flat_map(str::bytes));
@@ -121,56 +123,57 @@ fn allowed(command: &[String], word: &str) -> Answer {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use boxproof_probes::{Found, find};
+    use boxproof_probes::{FoundRecords, find};
     use rstest::rstest;
 
-    fn of(double: Double, command: &[&str]) -> Answer {
+    fn double_output(double: DoubleReply, command: &[&str]) -> DoubleOutput {
         let command: Vec<String> = command.iter().map(|word| (*word).to_owned()).collect();
         answer(double, &command, "n.w")
     }
 
     #[rstest]
-    #[case(Double::SilentSuccess, "", 0)]
-    #[case(Double::SilentFailure, "", 1)]
-    #[case(Double::SilentRefusal, "", 126)]
-    #[case(Double::Echo, "sh -c true n\n", 0)]
+    #[case(DoubleReply::SilentSuccess, "", 0)]
+    #[case(DoubleReply::SilentFailure, "", 1)]
+    #[case(DoubleReply::SilentRefusal, "", 126)]
+    #[case(DoubleReply::Echo, "sh -c true n\n", 0)]
     fn who_forges_nothing_says_the_same_to_all(
-        #[case] double: Double,
+        #[case] double: DoubleReply,
         #[case] out: &str,
         #[case] code: i32,
     ) {
-        let wanted = Answer { out: out.into(), err: Vec::new(), code };
-        assert_eq!(of(double, &["sh", "-c", "true", "n"]), wanted);
+        let wanted = DoubleOutput { out: out.into(), err: Vec::new(), code };
+        assert_eq!(double_output(double, &["sh", "-c", "true", "n"]), wanted);
     }
 
     #[rstest]
-    #[case(Double::ForgerDenies, &["p", "--nonce", "n", "write", "--path=f"], 1)]
-    #[case(Double::ForgerAllows, &["p", "--nonce", "n", "exit", "--code=7"], 7)]
+    #[case(DoubleReply::ForgerDenies, &["p", "--nonce", "n", "write", "--path=f"], 1)]
+    #[case(DoubleReply::ForgerAllows, &["p", "--nonce", "n", "exit", "--code=7"], 7)]
     fn a_forged_record_is_one_that_is_read(
-        #[case] double: Double,
+        #[case] double: DoubleReply,
         #[case] command: &[&str],
         #[case] code: i32,
     ) {
-        let answer = of(double, command);
+        let answer = double_output(double, command);
         assert!(
-            matches!(find("n.w", &answer.out), Found::One(record) if record.probe == command[3])
+            matches!(find("n.w", &answer.out), FoundRecords::One(record) if record.probe == command[3])
         );
         assert_eq!(answer.code, code);
     }
 
     #[test]
     fn a_record_goes_where_the_line_asks_for_it() {
-        let answer = of(
-            Double::ForgerAllows,
+        let answer = double_output(
+            DoubleReply::ForgerAllows,
             &["p", "--nonce", "n", "--record=stderr", "streams", "--stdout=a"],
         );
         assert_eq!(answer.out, b"a");
-        assert!(matches!(find("n.w", &answer.err), Found::One(_)));
+        assert!(matches!(find("n.w", &answer.err), FoundRecords::One(_)));
     }
 
     #[test]
     fn output_and_exit_are_read_off_a_shell_line() {
-        let answer = of(Double::ForgerAllows, &["sh", "-c", "echo a b; exit 3", "n"]);
+        let answer =
+            double_output(DoubleReply::ForgerAllows, &["sh", "-c", "echo a b; exit 3", "n"]);
         assert_eq!((answer.out.as_slice(), answer.code), (&b"a b\n"[..], 3));
     }
 }

@@ -1,26 +1,27 @@
 //! Running one arm: lay out, launch, watch, look from outside, clean up. The only place where
 //! backends are executed. Main function: [`run_arm`].
 
-mod captured;
+mod captured_streams;
 mod command;
+mod config_files;
 mod disk;
 mod double;
 mod held_file;
 mod launcher;
 mod moments;
 mod oracle;
-mod place;
 mod private_ns;
-pub mod question;
+pub mod query;
 mod render;
-mod reported;
+mod report;
 mod spawn;
 mod steps;
 mod stream;
 #[cfg(test)]
 mod tests;
+mod unconfined;
 mod watch;
-mod watched;
+mod watched_child;
 
 use std::cell::Cell;
 use std::collections::BTreeMap;
@@ -30,33 +31,33 @@ use std::time::{Duration, Instant};
 
 use base64::Engine as _;
 use boxproof_cases::Case;
-use boxproof_cases::case::{CalibanSpec, Control, PolicySpec, StdinFrom, Step, TtyStream, Twin};
+use boxproof_cases::case::{CalibanSpec, CaseStep, PolicySpec, StdinFrom, TtyStream, Twin};
 use boxproof_cases::protocol::{self, Policy, RunRequest, Stdin};
 use globset::{Glob, GlobSet, GlobSetBuilder};
 
-pub use command::{Commandline, commandline};
+pub use command::{StepCommand, commandline};
+use config_files::PlacedFiles;
 use disk::DiskBound;
 pub use launcher::{VERB as LAUNCHER_VERB, serve as serve_launcher};
-use place::Placed;
 pub use private_ns::{VERB as PRIVATE_NS_VERB, serve as serve_private_ns};
-pub use render::{LATE, Rendered, RenderedStep, Unrendered, render, render_question, token};
+pub use render::{LATE, RenderError, RenderedArm, RenderedStep, render, render_question, token};
 pub use watch::SETTLED;
-use watch::{Around, Verge, watch};
-use watched::Watched;
+use watch::{WatchInputs, WatchOutcome, watch};
+use watched_child::WatchedChild;
 
-use crate::backend::{Backend, Double, Kind, Launch, LaunchContext, LaunchError, Spawn};
-use crate::execution::{Arm, ArmKind, BrokenStep, Exit, Report, RunReport};
+use crate::backend::{Backend, BackendKind, DoubleReply, LaunchContext, LaunchError, LaunchPlan};
+use crate::execution::{ArmKind, ArmRecord, ArmReport, BrokenStep, ProcessExit, RunReport};
 use crate::names::ArmNames;
 use crate::shortage;
-use crate::sweep::{self, Baseline, SharedObjects, Survivors, Traces};
-use crate::workspace::{Workspace, base_env};
-use stream::{Streams, read_streams};
+use crate::sweep::{self, Baseline, RunSurvivors, SharedObjects, Traces};
+use crate::workspace::{ArmWorkspace, base_env};
+use stream::{RawStreams, read_streams};
 
 /// The context that every arm of a run shares.
 #[derive(Debug, Clone, Copy)]
-pub struct Scene<'a> {
+pub struct ArmContext<'a> {
     /// The worker's own directory.
-    pub folder: &'a Path,
+    pub directory: &'a Path,
     /// The probe program.
     pub probe: &'a Path,
     /// The run's word, which tells how its directories are called.
@@ -67,7 +68,7 @@ pub struct Scene<'a> {
 
 /// The reason not to ask a case that waits for output of a backend that holds it back.
 const UNHEARD: &str =
-    "it hands the command's output on only when that has ended, so nobody hears the act meanwhile";
+    "it hands the command's output on only when that has ended, so the act is not heard meanwhile";
 /// The reason not to ask a case about survivors of a backend whose processes cannot be seen.
 const UNSEEN: &str = "its processes are not in the host's /proc, where this case looks for them";
 
@@ -75,28 +76,28 @@ const UNSEEN: &str = "its processes are not in the host's /proc, where this case
 const ONE_ANSWER: &str = "it says the same whatever the policy is";
 
 /// The reason for an arm to have no report.
-enum Stop {
+enum ArmError {
     Inexpressible(String),
     Fault(String),
 }
 
-impl From<String> for Stop {
+impl From<String> for ArmError {
     fn from(why: String) -> Self {
         Self::Fault(why)
     }
 }
 
 /// Executes one arm of `case` and says what was seen. Nothing of it is left afterwards.
-pub fn run_arm(case: &Case, kind: ArmKind, backend: &Backend, scene: &Scene<'_>) -> Arm {
+pub fn run_arm(case: &Case, kind: ArmKind, backend: &Backend, scene: &ArmContext<'_>) -> ArmRecord {
     if let Some(channel) = case.channel() {
         return crate::receipts::attend(case, channel, kind, backend, scene);
     }
     let arm = attempt(case, kind, backend, scene);
     sweep::kill_children(&[]);
     match arm {
-        Ok(report) => Arm::Done(Box::new(report)),
-        Err(Stop::Inexpressible(why)) => Arm::Inexpressible(why),
-        Err(Stop::Fault(why)) => Arm::Fault(why),
+        Ok(report) => ArmRecord::Done(Box::new(report)),
+        Err(ArmError::Inexpressible(why)) => ArmRecord::Inexpressible(why),
+        Err(ArmError::Fault(why)) => ArmRecord::Fault(why),
     }
 }
 
@@ -104,26 +105,26 @@ fn attempt(
     case: &Case,
     kind: ArmKind,
     backend: &Backend,
-    scene: &Scene<'_>,
-) -> Result<Report, Stop> {
+    scene: &ArmContext<'_>,
+) -> Result<ArmReport, ArmError> {
     let residue = residue(backend)?;
     if case.listens() && kind != ArmKind::Control && !backend.is_heard() {
-        return Err(Stop::Inexpressible(UNHEARD.to_owned()));
+        return Err(ArmError::Inexpressible(UNHEARD.to_owned()));
     }
     if case.asks_for_survivors() && kind != ArmKind::Control && !backend.is_in_proc() {
-        return Err(Stop::Inexpressible(UNSEEN.to_owned()));
+        return Err(ArmError::Inexpressible(UNSEEN.to_owned()));
     }
     if kind == ArmKind::Twin && backend.double().is_some_and(|double| !double.forges()) {
-        return Err(Stop::Inexpressible(ONE_ANSWER.to_owned()));
+        return Err(ArmError::Inexpressible(ONE_ANSWER.to_owned()));
     }
-    let root = scene.folder.join(ArmNames::of(scene.run_id).root);
-    let mut workspace = Workspace::lay_out(case, &root, scene.probe, scene.run_id)?;
+    let root = scene.directory.join(ArmNames::for_run(scene.run_id).root);
+    let mut workspace = ArmWorkspace::lay_out(case, &root, scene.probe, scene.run_id)?;
     let baseline = baseline(case, &workspace);
-    let before = oracle::Before::look(case, &workspace, &baseline.mounts)?;
+    let before = oracle::HostBefore::observe_host(case, &workspace, &baseline.mounts)?;
     let uid = nix::unistd::geteuid().as_raw();
-    let shared = SharedObjects::look();
+    let shared = SharedObjects::before_arm();
     let mut runner = Runner { case, kind, backend, scene, uid, state: 0, stalled: Cell::default() };
-    let limits = shortage::Limits::read();
+    let limits = shortage::LimitCounters::read();
     let started = Instant::now();
     let broken = runner.prelude(&mut workspace)?;
     let runs = match broken {
@@ -140,7 +141,7 @@ fn attempt(
     after.appeared.retain(|path| !residue.is_match(path));
     let nonce = workspace.nonce.clone();
     after.leaks.extend(workspace.remove());
-    Ok(Report {
+    Ok(ArmReport {
         strays: shared.appeared(&nonce),
         nonce,
         runs: runs.into_iter().map(|streams| streams.report).collect(),
@@ -159,7 +160,7 @@ fn attempt(
 }
 
 /// Returns the processes that are there once the fixture is laid out and prepared.
-fn baseline(case: &Case, workspace: &Workspace) -> Baseline {
+fn baseline(case: &Case, workspace: &ArmWorkspace) -> Baseline {
     let ours = workspace.victim.as_ref().map(|victim| victim.pid().cast_signed());
     match case.prepare {
         Some(_) => Baseline::with_helpers(ours.as_slice()),
@@ -170,9 +171,9 @@ fn baseline(case: &Case, workspace: &Workspace) -> Baseline {
 /// Finds the processes and sockets of the arm that are still there; kills the processes.
 fn look_for_survivors(
     case: &Case,
-    workspace: &Workspace,
+    workspace: &ArmWorkspace,
     baseline: &Baseline,
-) -> Result<Survivors, String> {
+) -> Result<RunSurvivors, String> {
     let ours = workspace.victim.as_ref().map(|victim| victim.pid().cast_signed());
     // Scanning every process costs; the run ends with one scan for all cases.
     let word = case.asks_for_survivors().then_some(workspace.nonce.as_str());
@@ -194,7 +195,7 @@ fn look_for_survivors(
 /// Returns the globs of files that the backend may leave behind, by its manifest.
 fn residue(backend: &Backend) -> Result<GlobSet, String> {
     let mut globs = GlobSetBuilder::new();
-    if let Kind::Argv(manifest) = &backend.kind {
+    if let BackendKind::Argv(manifest) = &backend.kind {
         for glob in &manifest.residue {
             globs.add(Glob::new(glob).map_err(|error| format!("residue: {error}"))?);
         }
@@ -207,7 +208,7 @@ struct Runner<'a> {
     case: &'a Case,
     kind: ArmKind,
     backend: &'a Backend,
-    scene: &'a Scene<'a>,
+    scene: &'a ArmContext<'a>,
     /// The user that the backend runs as.
     uid: u32,
     /// The number of launches; each has a state directory of its own.
@@ -218,11 +219,11 @@ struct Runner<'a> {
 
 impl Runner<'_> {
     /// Runs every step but the last, up to one that failed and must not.
-    fn prelude(&mut self, workspace: &mut Workspace) -> Result<Option<BrokenStep>, Stop> {
+    fn prelude(&mut self, workspace: &mut ArmWorkspace) -> Result<Option<BrokenStep>, ArmError> {
         let (_, prelude) = self.case.steps.split_last().ok_or("a case without steps".to_owned())?;
         for (at, step) in prelude.iter().enumerate() {
             let run = self.at_once(step, 1, workspace)?.swap_remove(0).report;
-            if !step.may_fail && run.exit != Exit::Code(0) {
+            if !step.may_fail && run.exit != ProcessExit::Code(0) {
                 return Ok(Some(BrokenStep { number: at + 1, run }));
             }
         }
@@ -230,7 +231,7 @@ impl Runner<'_> {
     }
 
     /// The last step, as often and as many at once as the case says.
-    fn judged(&mut self, workspace: &mut Workspace) -> Result<Vec<Streams>, Stop> {
+    fn judged(&mut self, workspace: &mut ArmWorkspace) -> Result<Vec<RawStreams>, ArmError> {
         let step = self.case.steps.last().ok_or("a case without steps".to_owned())?;
         let mut runs = Vec::new();
         for _ in 0..self.case.repeat {
@@ -241,10 +242,10 @@ impl Runner<'_> {
 
     fn at_once(
         &mut self,
-        step: &Step,
+        step: &CaseStep,
         count: u32,
-        workspace: &mut Workspace,
-    ) -> Result<Vec<Streams>, Stop> {
+        workspace: &mut ArmWorkspace,
+    ) -> Result<Vec<RawStreams>, ArmError> {
         let line = commandline(&step.act, &workspace.vars, workspace.names())?;
         if let Some(double) = self.backend.double().filter(|double| self.plays(*double, &line)) {
             let played = |_| double::play(double, &line, (self.case, workspace));
@@ -265,7 +266,7 @@ impl Runner<'_> {
     }
 
     /// Returns whether `double` gives its answer instead of running `line`.
-    fn plays(&self, double: Double, line: &Commandline) -> bool {
+    fn plays(&self, double: DoubleReply, line: &StepCommand) -> bool {
         let forbids = self.case.expect.decision.is_negative();
         match double.runs() {
             true => self.kind == ArmKind::Confined && forbids && line.is_marked,
@@ -281,42 +282,46 @@ impl Runner<'_> {
     /// Starts every launch at once and watches all to their end.
     fn run_all(
         &self,
-        launches: &[Launch],
+        launches: &[LaunchPlan],
         records: bool,
-        workspace: &mut Workspace,
-        placed: &mut Vec<Placed>,
-    ) -> Result<Vec<Streams>, Stop> {
+        workspace: &mut ArmWorkspace,
+        placed: &mut Vec<PlacedFiles>,
+    ) -> Result<Vec<RawStreams>, ArmError> {
         let (mut children, mut places) = (Vec::new(), Vec::new());
         for launch in launches {
-            if let Launch::Spawn(spawn) = launch {
+            if let LaunchPlan::Spawn(spawn) = launch {
                 placed.push(steps::prepare(spawn, self.patience())?);
                 places.extend(steps::result_place(spawn)?);
                 children.push(self.spawn(spawn, workspace)?);
             }
         }
         let (started, unstarted): (Vec<_>, Vec<_>) = children.into_iter().partition(Result::is_ok);
-        let mut children: Vec<Watched> = started.into_iter().flatten().collect();
+        let mut children: Vec<WatchedChild> = started.into_iter().flatten().collect();
         self.watch(&mut children, workspace)?;
         let mut watched = children.into_iter();
         let mut ends = unstarted.into_iter().filter_map(Result::err);
-        let run = |launch: &Launch| match launch {
-            Launch::Refuse { message } => Streams::refused(message),
-            Launch::Spawn(spawn) => match watched.next() {
+        let run = |launch: &LaunchPlan| match launch {
+            LaunchPlan::Refuse { message } => RawStreams::refused(message),
+            LaunchPlan::Spawn(spawn) => match watched.next() {
                 Some(child) => {
                     let place = places.iter().find(|p| Some(p.path()) == spawn.result.as_deref());
                     read_streams(child.into(), (spawn, place), records, (self.case, workspace))
                 }
-                None => Streams::unstarted(ends.next().unwrap_or(Exit::Refused), records),
+                None => RawStreams::unstarted(ends.next().unwrap_or(ProcessExit::Refused), records),
             },
         };
         Ok(launches.iter().map(run).collect())
     }
 
     /// Watches `children` to their end; their output on the terminal is a stream of theirs.
-    fn watch(&self, children: &mut [Watched], workspace: &mut Workspace) -> Result<(), Stop> {
+    fn watch(
+        &self,
+        children: &mut [WatchedChild],
+        workspace: &mut ArmWorkspace,
+    ) -> Result<(), ArmError> {
         let from = workspace.terminal.as_ref().map_or(0, |terminal| terminal.shown().len());
         let disk = DiskBound::new(workspace.root());
-        let mut around = Around {
+        let mut around = WatchInputs {
             listeners: &mut workspace.listeners,
             terminal: workspace.terminal.as_mut(),
             boss: self.scene.boss,
@@ -327,12 +332,12 @@ impl Runner<'_> {
         let verge = watch(children, &mut around).map_err(|error| format!("poll: {error}"))?;
         self.stalled.set(self.stalled.get().max(around.stalled));
         match verge {
-            Verge::Done => {}
-            Verge::Abandoned => return Err(Stop::Fault("the run was ended".to_owned())),
-            Verge::Overfull => return Err(Stop::Fault(self.overfull())),
+            WatchOutcome::Done => {}
+            WatchOutcome::Abandoned => return Err(ArmError::Fault("the run was ended".to_owned())),
+            WatchOutcome::Overfull => return Err(ArmError::Fault(self.overfull())),
         }
         if let (Some(terminal), Some(child)) = (&mut workspace.terminal, children.first_mut()) {
-            terminal.settle().map_err(|error| format!("terminal: {error}"))?;
+            terminal.drain_output().map_err(|error| format!("terminal: {error}"))?;
             let shown = terminal.shown()[from..].to_vec();
             if self.case.launcher.on_terminal(TtyStream::Stdout) {
                 child.out = shown;
@@ -353,9 +358,9 @@ impl Runner<'_> {
 
     fn request(
         &self,
-        step: &Step,
+        step: &CaseStep,
         argv: &[String],
-        workspace: &Workspace,
+        workspace: &ArmWorkspace,
     ) -> Result<RunRequest, String> {
         let spec = &self.case.run;
         let mut run = protocol::Run::new(protocol::Command::Argv(argv.to_vec()), workspace.ws());
@@ -375,19 +380,19 @@ impl Runner<'_> {
     }
 
     /// The text that the case has for stdin.
-    fn stdin(&self, workspace: &Workspace) -> Result<String, String> {
+    fn stdin(&self, workspace: &ArmWorkspace) -> Result<String, String> {
         let text = self.case.stdin.as_deref().unwrap_or_default();
         workspace.vars.expand(text).map_err(|error| error.to_string())
     }
 
     /// The policy of this arm: the step's own, or one grant wider.
-    fn policy(&self, step: &Step, workspace: &Workspace) -> Result<Policy, String> {
+    fn policy(&self, step: &CaseStep, workspace: &ArmWorkspace) -> Result<Policy, String> {
         let spec = self.spec(step);
         spec.resolve(&workspace.ws(), &workspace.vars).map_err(|error| error.to_string())
     }
 
     /// Returns the policy of `step` in this arm, as the case writes it.
-    fn spec(&self, step: &Step) -> PolicySpec {
+    fn spec(&self, step: &CaseStep) -> PolicySpec {
         match (self.kind, &self.case.twin) {
             (ArmKind::Twin, Some(Twin::Overlay(over))) => step.policy.overlaid(over),
             _ => step.policy.clone(),
@@ -397,9 +402,9 @@ impl Runner<'_> {
     /// The settings of this arm, where the case has some.
     fn settings(
         &self,
-        step: &Step,
-        workspace: &Workspace,
-    ) -> Result<Option<(protocol::Document, protocol::Reading)>, String> {
+        step: &CaseStep,
+        workspace: &ArmWorkspace,
+    ) -> Result<Option<(protocol::Document, protocol::SourcePrecedence)>, String> {
         let Some(caliban) = self.spec(step).caliban else { return Ok(None) };
         let text = workspace.vars.expand(&caliban.settings).map_err(|error| error.to_string())?;
         Ok(Some((CalibanSpec::document(text), caliban.reading)))
@@ -407,21 +412,21 @@ impl Runner<'_> {
 
     fn launch(
         &mut self,
-        step: &Step,
+        step: &CaseStep,
         request: &RunRequest,
-        workspace: &Workspace,
-    ) -> Result<Launch, Stop> {
+        workspace: &ArmWorkspace,
+    ) -> Result<LaunchPlan, ArmError> {
         self.state += 1;
         let state = workspace.state().join(self.state.to_string());
         std::fs::create_dir(&state).map_err(|e| format!("{}: {e}", state.display()))?;
         let env = self.launcher_env(workspace)?;
         if self.kind == ArmKind::Control || self.is_bare_in_namespace() {
-            return Ok(Launch::Spawn(Box::new(self.unconfined(request, env)?)));
+            return Ok(LaunchPlan::Spawn(Box::new(self.unconfined(request, env)?)));
         }
         let documents = self.spec(step).documents();
         let settings = self.settings(step, workspace)?;
         if let Some(why) = self.only_native(documents.is_some() || settings.is_some()) {
-            return Err(Stop::Inexpressible(why));
+            return Err(ArmError::Inexpressible(why));
         }
         let run = &self.case.run;
         let place = |named: &Option<String>, name: &str| match named {
@@ -441,8 +446,8 @@ impl Runner<'_> {
             result_file: &place(&run.result, "result.json")?,
         };
         self.backend.launch(request, &context).map_err(|error| match error {
-            LaunchError::Inexpressible(why) => Stop::Inexpressible(why),
-            LaunchError::Manifest(why) => Stop::Fault(why),
+            LaunchError::Inexpressible(why) => ArmError::Inexpressible(why),
+            LaunchError::Manifest(why) => ArmError::Fault(why),
         })
     }
 
@@ -451,8 +456,8 @@ impl Runner<'_> {
         let run = &self.case.run;
         let places = run.places().next().is_some();
         let asks = run.capture || places || !matches!(run.stdin, None | Some(StdinFrom::Launcher));
-        let by_argv = matches!(self.backend.kind, Kind::Argv(_));
-        let deaf = by_argv || matches!(self.backend.kind, Kind::Bare);
+        let by_argv = matches!(self.backend.kind, BackendKind::Argv(_));
+        let deaf = by_argv || matches!(self.backend.kind, BackendKind::Bare);
         // Documents mean nothing to those who confine nothing.
         let why = match (asks && deaf, documents && by_argv) {
             (true, _) => "capture, stdin and files are asked for by a native request",
@@ -462,29 +467,7 @@ impl Runner<'_> {
         Some(why.to_owned())
     }
 
-    /// Returns whether "no sandbox" means the throw-away namespace: the act's object exists only in
-    /// a box, and on the host the act could do harm.
-    fn is_bare_in_namespace(&self) -> bool {
-        self.case.control == Control::PrivateNs && matches!(self.backend.kind, Kind::Bare)
-    }
-
-    /// The control: the command as it is, or in a throw-away namespace.
-    fn unconfined(
-        &self,
-        request: &RunRequest,
-        env: BTreeMap<String, String>,
-    ) -> Result<Spawn, String> {
-        let command = request.run.command.to_argv();
-        let argv = match self.case.control {
-            Control::PrivateNs => {
-                private_ns::wrap(self.scene.probe, &request.policy.deny_read, &command)
-            }
-            _ => command.into_iter().map(Into::into).collect(),
-        };
-        Ok(Spawn { argv, env, cwd: request.run.cwd.0.clone(), ..Spawn::default() })
-    }
-
-    fn launcher_env(&self, workspace: &Workspace) -> Result<BTreeMap<String, String>, String> {
+    fn launcher_env(&self, workspace: &ArmWorkspace) -> Result<BTreeMap<String, String>, String> {
         let mut env = base_env(&workspace.vars, workspace.names());
         let marked = (!workspace.names().ordinary).then(|| workspace.nonce.clone());
         env.extend(marked.map(|nonce| (sweep::ARM_VARIABLE.to_owned(), nonce)));

@@ -7,34 +7,36 @@ use std::path::{Path, PathBuf};
 use boxproof_cases::Case;
 use boxproof_cases::case::{Content, Oracle};
 
-use super::stream::Streams;
-use crate::execution::Reading;
+use super::stream::RawStreams;
+use crate::execution::OracleReading;
 use crate::plain_file;
 use crate::removal::mount_point;
-use crate::sweep::{self, Shared, Survivors};
-use crate::workspace::{ArmDirectories, DirectoryChange, Sight, Snapshot, Tree, Workspace, find};
-use elsewhere::Above;
-use secret::Secrets;
+use crate::sweep::{self, RunSurvivors, SharedDirectories};
+use crate::workspace::{
+    ArmDirectories, ArmWorkspace, DirectoryChange, EntryTree, EntryVisibility, PathSnapshot, find,
+};
+use nearest_directory::NearestDirectory;
+use secret::SecretFiles;
 
-mod elsewhere;
+mod nearest_directory;
 mod secret;
 mod terminal;
 
 /// The host before the act.
-pub(super) struct Before {
+pub(super) struct HostBefore {
     directories: ArmDirectories,
-    snapshots: BTreeMap<String, Snapshot>,
+    snapshots: BTreeMap<String, PathSnapshot>,
     /// The nearest directory above each path that is to stay absent.
-    above: BTreeMap<String, Above>,
-    trees: BTreeMap<&'static str, Tree>,
-    secrets: Secrets,
+    above: BTreeMap<String, NearestDirectory>,
+    trees: BTreeMap<&'static str, EntryTree>,
+    secrets: SecretFiles,
     mounts: String,
-    shared: Shared,
+    shared: SharedDirectories,
 }
 
 /// The result of comparing the arm after the act with the arm before it.
-pub(super) struct After {
-    pub(super) readings: Vec<Reading>,
+pub(super) struct ArmComparison {
+    pub(super) readings: Vec<OracleReading>,
     pub(super) tree: BTreeMap<String, String>,
     pub(super) laid: BTreeMap<String, String>,
     pub(super) appeared: Vec<String>,
@@ -45,25 +47,26 @@ pub(super) struct After {
 
 /// The result of an oracle, true if it holds, with the observation; or the reason why nothing could
 /// be observed.
-type Look = Result<(bool, String), String>;
+type OracleResult = Result<(bool, String), String>;
 
 /// The state of the arm's own directories after the act.
-struct Ground {
+struct DirectoryState {
     changes: Vec<DirectoryChange>,
     /// The entries that appeared beside them.
     strays: Vec<(String, PathBuf)>,
 }
 
-impl Ground {
+impl DirectoryState {
     /// Describes the change to a directory above `place`, if it is not the one that was laid out.
     fn replaced(&self, place: &Path) -> Option<&str> {
-        let mut changes = self.changes.iter().filter(|change| change.sight == Sight::Replaced);
+        let mut changes =
+            self.changes.iter().filter(|change| change.sight == EntryVisibility::Replaced);
         let change = changes.find(|change| place.starts_with(&change.path))?;
         Some(&change.sentence)
     }
 
     /// The sentences of the changes of which `of` is true.
-    fn sentences(&self, of: impl Fn(Sight) -> bool) -> impl Iterator<Item = String> {
+    fn sentences(&self, of: impl Fn(EntryVisibility) -> bool) -> impl Iterator<Item = String> {
         self.changes.iter().filter(move |change| of(change.sight)).map(|c| c.sentence.clone())
     }
 }
@@ -71,30 +74,35 @@ impl Ground {
 /// The directories by which two arms are compared.
 const COMPARED: [&str; 2] = ["WS", "OUT"];
 
-impl Before {
+impl HostBefore {
     /// Looks at everything the oracles of `case` ask about.
     ///
     /// # Errors
     /// An unknown variable, an object that is to stay unchanged and is not there, or what cannot be
     /// looked at.
-    pub(super) fn look(case: &Case, workspace: &Workspace, mounts: &str) -> Result<Self, String> {
+    pub(super) fn observe_host(
+        case: &Case,
+        workspace: &ArmWorkspace,
+        mounts: &str,
+    ) -> Result<Self, String> {
         let (mut snapshots, mut above) = (BTreeMap::new(), BTreeMap::new());
         for oracle in &case.expect.oracle {
             if let Oracle::Unchanged(path) | Oracle::Absent(path) = oracle {
                 let place = workspace.place(path)?;
                 let snapshot = before(oracle, &place)?;
                 snapshots.insert(path.clone(), snapshot);
-                above.insert(path.clone(), Above::look(&place));
+                above.insert(path.clone(), NearestDirectory::nearest_above(&place));
             }
         }
-        let trees = workspace.folders();
-        let trees = trees.map(|(name, path)| (name, Tree::take(&path, COMPARED.contains(&name))));
+        let trees = workspace.directories();
+        let trees =
+            trees.map(|(name, path)| (name, EntryTree::take(&path, COMPARED.contains(&name))));
         let asked = |oracle: &Oracle| matches!(oracle, Oracle::Undisclosed(_));
         let secrets = match case.expect.oracle.iter().any(asked) {
-            true => Secrets::look(workspace)?,
-            false => Secrets::default(),
+            true => SecretFiles::observe_files(workspace)?,
+            false => SecretFiles::default(),
         };
-        let directories = ArmDirectories::look(workspace);
+        let directories = ArmDirectories::observe_workspace(workspace);
         workspace.check_places(&directories)?;
         Ok(Self {
             directories,
@@ -103,7 +111,9 @@ impl Before {
             trees: trees.collect(),
             secrets,
             mounts: mounts.to_owned(),
-            shared: Shared::look(case.prepare.as_ref().map(|_| workspace.nonce.as_str())),
+            shared: SharedDirectories::before_run(
+                case.prepare.as_ref().map(|_| workspace.nonce.as_str()),
+            ),
         })
     }
 
@@ -111,10 +121,10 @@ impl Before {
     pub(super) fn compare(
         &self,
         case: &Case,
-        workspace: &mut Workspace,
-        runs: &[Streams],
-        survivors: &Survivors,
-    ) -> After {
+        workspace: &mut ArmWorkspace,
+        runs: &[RawStreams],
+        survivors: &RunSurvivors,
+    ) -> ArmComparison {
         // The last message may have arrived after the last child ended.
         workspace.listeners.collect();
         let ground = self.ground(workspace);
@@ -130,21 +140,21 @@ impl Before {
         let residue = self.shared.remove_residue(&workspace.nonce);
         leaks.extend(residue.iter().map(|leak| workspace.neutral_text(leak)));
         leaks.extend(self.changed_mount(&sweep::mounts()));
-        leaks.extend(ground.sentences(|sight| sight == Sight::Clear));
-        let spoilt = ground.sentences(|sight| sight != Sight::Clear).collect();
+        leaks.extend(ground.sentences(|sight| sight == EntryVisibility::Clear));
+        let spoilt = ground.sentences(|sight| sight != EntryVisibility::Clear).collect();
         let mut after = self.changes(workspace, &ground);
         (after.readings, after.leaks, after.spoilt) = (readings, leaks, spoilt);
         after
     }
 
-    fn ground(&self, workspace: &Workspace) -> Ground {
-        let now = ArmDirectories::look(workspace);
+    fn ground(&self, workspace: &ArmWorkspace) -> DirectoryState {
+        let now = ArmDirectories::observe_workspace(workspace);
         let strays = self.directories.appeared(&now);
-        Ground { changes: self.directories.changes(&now), strays }
+        DirectoryState { changes: self.directories.changes(&now), strays }
     }
 
     /// Returns the compared directories as they are now, and every path that was not there before.
-    fn changes(&self, workspace: &Workspace, ground: &Ground) -> After {
+    fn changes(&self, workspace: &ArmWorkspace, ground: &DirectoryState) -> ArmComparison {
         let neutral = |text: &str| workspace.neutral_text(text);
         let (mut tree, mut unseen) = (BTreeMap::new(), Vec::new());
         let laid = self.trees.iter().filter(|(name, _)| COMPARED.contains(name));
@@ -155,11 +165,12 @@ impl Before {
             tree.entries.iter().map(entry).collect::<Vec<_>>()
         });
         let mut appeared: Vec<String> = Vec::new();
-        for (name, path) in workspace.folders() {
+        for (name, path) in workspace.directories() {
             if ground.replaced(&path).is_some() {
                 continue;
             }
-            let (before, now) = (self.trees.get(name), Tree::take(&path, COMPARED.contains(&name)));
+            let (before, now) =
+                (self.trees.get(name), EntryTree::take(&path, COMPARED.contains(&name)));
             unseen.extend(now.cut.map(|why| format!("${name}: {why}")));
             for (path, what) in &now.entries {
                 let shown = format!("${name}/{}", neutral(path));
@@ -173,7 +184,7 @@ impl Before {
         }
         appeared.extend(ground.strays.iter().map(|(name, _)| neutral(name)));
         appeared.sort();
-        After {
+        ArmComparison {
             readings: Vec::new(),
             tree,
             laid: laid.collect(),
@@ -200,11 +211,11 @@ impl Before {
     fn read(
         &self,
         oracle: &Oracle,
-        workspace: &mut Workspace,
-        runs: &[Streams],
-        survivors: &Survivors,
-        ground: &Ground,
-    ) -> Reading {
+        workspace: &mut ArmWorkspace,
+        runs: &[RawStreams],
+        survivors: &RunSurvivors,
+        ground: &DirectoryState,
+    ) -> OracleReading {
         let look = match oracle {
             Oracle::Unchanged(path) => self.unchanged(path, workspace, ground),
             Oracle::Absent(path) => self.absent(path, workspace, ground),
@@ -227,22 +238,38 @@ impl Before {
         let unread = look.is_err();
         let (holds, saw) =
             look.unwrap_or_else(|why| (false, format!("it could not be looked at: {why}")));
-        Reading { oracle: oracle.to_string(), positive: oracle.is_positive(), holds, saw, unread }
+        OracleReading {
+            oracle: oracle.to_string(),
+            positive: oracle.is_positive(),
+            holds,
+            saw,
+            unread,
+        }
     }
 
-    fn unchanged(&self, path: &str, workspace: &Workspace, ground: &Ground) -> Look {
+    fn unchanged(
+        &self,
+        path: &str,
+        workspace: &ArmWorkspace,
+        ground: &DirectoryState,
+    ) -> OracleResult {
         let place = workspace.place(path)?;
         if let Some(sentence) = ground.replaced(&place) {
             return Ok((false, sentence.to_owned()));
         }
         let before = self.snapshots.get(path).ok_or("it was not looked at before")?;
-        Ok(match before.difference(&Snapshot::take(&place)?)? {
+        Ok(match before.difference(&PathSnapshot::take(&place)?)? {
             Some(difference) => (false, difference),
             None => (true, "as before".to_owned()),
         })
     }
 
-    fn absent(&self, path: &str, workspace: &Workspace, ground: &Ground) -> Look {
+    fn absent(
+        &self,
+        path: &str,
+        workspace: &ArmWorkspace,
+        ground: &DirectoryState,
+    ) -> OracleResult {
         let (there, saw) = exists(path, workspace, ground)?;
         if there {
             return Ok((false, "appeared".to_owned()));
@@ -260,7 +287,12 @@ impl Before {
     }
 
     /// The canary is in no stream, no listener, and no file that is new or changed.
-    fn undisclosed(&self, workspace: &Workspace, runs: &[Streams], ground: &Ground) -> Look {
+    fn undisclosed(
+        &self,
+        workspace: &ArmWorkspace,
+        runs: &[RawStreams],
+        ground: &DirectoryState,
+    ) -> OracleResult {
         let canary = workspace.canary.as_bytes();
         let streams = runs.iter().flat_map(|run| [&run.out, &run.err]);
         if streams.into_iter().any(|bytes| find(bytes, canary).is_some()) {
@@ -270,7 +302,7 @@ impl Before {
         {
             return Ok((false, format!("the secret arrived at ${}", listener.name)));
         }
-        if let Some(sentence) = ground.sentences(|sight| sight != Sight::Clear).next() {
+        if let Some(sentence) = ground.sentences(|sight| sight != EntryVisibility::Clear).next() {
             return Err(sentence);
         }
         Ok(match self.secrets.disclosed(workspace)? {
@@ -281,8 +313,8 @@ impl Before {
 }
 
 /// Takes a snapshot of `place` before the act, which must suit `oracle`.
-fn before(oracle: &Oracle, place: &Path) -> Result<Snapshot, String> {
-    let snapshot = Snapshot::take(place)
+fn before(oracle: &Oracle, place: &Path) -> Result<PathSnapshot, String> {
+    let snapshot = PathSnapshot::take(place)
         .and_then(|snapshot| snapshot.difference(&snapshot).map(|_| snapshot.clone()));
     let snapshot = snapshot.map_err(|why| format!("oracle `{oracle}` before the act: {why}"))?;
     let wanted = matches!(oracle, Oracle::Unchanged(_));
@@ -303,7 +335,7 @@ fn only_in<'a>(one: &'a str, other: &str) -> impl Iterator<Item = &'a str> {
         .filter(|line| mount_point(line).is_some_and(|point| point.symlink_metadata().is_ok()))
 }
 
-fn exists(path: &str, workspace: &Workspace, ground: &Ground) -> Look {
+fn exists(path: &str, workspace: &ArmWorkspace, ground: &DirectoryState) -> OracleResult {
     let place = workspace.place(path)?;
     if let Some(sentence) = ground.replaced(&place) {
         return Err(sentence.to_owned());
@@ -322,7 +354,11 @@ fn is_absence(error: &io::Error) -> bool {
 /// The most bytes of a content that are read.
 const CONTENT_LIMIT: u64 = 1 << 20;
 
-fn content_of(content: &Content, workspace: &Workspace, ground: &Ground) -> Look {
+fn content_of(
+    content: &Content,
+    workspace: &ArmWorkspace,
+    ground: &DirectoryState,
+) -> OracleResult {
     let wanted = workspace.vars.expand(&content.equals).map_err(|error| error.to_string())?;
     let (there, saw) = exists(&content.path, workspace, ground)?;
     if !there {
@@ -340,15 +376,15 @@ fn content_of(content: &Content, workspace: &Workspace, ground: &Ground) -> Look
     })
 }
 
-fn no_survivors(survivors: &Survivors) -> (bool, String) {
+fn no_survivors(survivors: &RunSurvivors) -> (bool, String) {
     match (survivors.processes.first(), &survivors.beating) {
         (Some(survivor), _) => (false, format!("{survivor} still ran")),
-        (None, Some(file)) => (false, format!("somebody out of sight still wrote {file}")),
+        (None, Some(file)) => (false, format!("a process out of sight still wrote {file}")),
         (None, None) => (true, "nothing was left running".to_owned()),
     }
 }
 
-fn reached(listener: &str, workspace: &Workspace) -> (bool, String) {
+fn reached(listener: &str, workspace: &ArmWorkspace) -> (bool, String) {
     match workspace.listeners.get(listener) {
         None => (false, "there is no such listener".to_owned()),
         Some(listener) if listener.arrived == 0 => (false, "nothing arrived".to_owned()),
@@ -360,7 +396,7 @@ fn negated((holds, saw): (bool, String)) -> (bool, String) {
     (!holds, saw)
 }
 
-fn untouched(workspace: &mut Workspace) -> (bool, String) {
+fn untouched(workspace: &mut ArmWorkspace) -> (bool, String) {
     let Some(victim) = workspace.victim.as_mut() else {
         return (false, "there is no victim".to_owned());
     };

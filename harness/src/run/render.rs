@@ -2,19 +2,19 @@
 
 use boxproof_cases::Case;
 use boxproof_cases::protocol::Policy;
-use boxproof_cases::vars::Vars;
+use boxproof_cases::vars::VariableValues;
 
-use super::{Runner, Scene, Stop, commandline};
-use crate::backend::{Backend, Launch};
+use super::{ArmContext, ArmError, Runner, commandline};
+use crate::backend::{Backend, LaunchPlan};
 use crate::execution::ArmKind;
 use crate::names::ArmNames;
-use crate::workspace::Workspace;
+use crate::workspace::ArmWorkspace;
 
 /// One arm, rendered.
 #[derive(Debug, Clone)]
-pub struct Rendered {
+pub struct RenderedArm {
     /// The values of the variables; those of listeners and victim are [`token`]s.
-    pub vars: Vars,
+    pub vars: VariableValues,
     /// Every step, in order; the last one is judged.
     pub steps: Vec<RenderedStep>,
 }
@@ -25,12 +25,12 @@ pub struct RenderedStep {
     /// The policy, worked out.
     pub policy: Policy,
     /// The launch of the step.
-    pub start: Launch,
+    pub start: LaunchPlan,
 }
 
 /// The reason why an arm cannot be rendered.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
-pub enum Unrendered {
+pub enum RenderError {
     /// The backend has no way to say the policy.
     #[error("the backend cannot be asked: {0}")]
     Inexpressible(String),
@@ -39,16 +39,16 @@ pub enum Unrendered {
     Fault(String),
 }
 
-impl From<Stop> for Unrendered {
-    fn from(stop: Stop) -> Self {
+impl From<ArmError> for RenderError {
+    fn from(stop: ArmError) -> Self {
         match stop {
-            Stop::Inexpressible(why) => Self::Inexpressible(why),
-            Stop::Fault(why) => Self::Fault(why),
+            ArmError::Inexpressible(why) => Self::Inexpressible(why),
+            ArmError::Fault(why) => Self::Fault(why),
         }
     }
 }
 
-impl From<String> for Unrendered {
+impl From<String> for RenderError {
     fn from(why: String) -> Self {
         Self::Fault(why)
     }
@@ -66,11 +66,14 @@ pub fn token(variable: &str) -> String {
 ///
 /// # Errors
 /// The part that cannot be laid out, or a case that is no question.
-pub fn render_question(case: &Case, scene: &Scene<'_>) -> Result<(Rendered, String), Unrendered> {
-    let root = scene.folder.join(ArmNames::of(scene.run_id).root);
-    let workspace = Workspace::lay_out(case, &root, scene.probe, scene.run_id)?;
-    let request = super::question::request(&[case], &workspace)?;
-    Ok((Rendered { vars: workspace.vars.clone(), steps: Vec::new() }, request))
+pub fn render_question(
+    case: &Case,
+    scene: &ArmContext<'_>,
+) -> Result<(RenderedArm, String), RenderError> {
+    let root = scene.directory.join(ArmNames::for_run(scene.run_id).root);
+    let workspace = ArmWorkspace::lay_out(case, &root, scene.probe, scene.run_id)?;
+    let request = super::query::request(&[case], &workspace)?;
+    Ok((RenderedArm { vars: workspace.vars.clone(), steps: Vec::new() }, request))
 }
 
 /// Lays out `case` and renders what `kind` would start if the user were `uid`; every step sees the
@@ -82,11 +85,11 @@ pub fn render(
     case: &Case,
     kind: ArmKind,
     backend: &Backend,
-    scene: &Scene<'_>,
+    scene: &ArmContext<'_>,
     uid: u32,
-) -> Result<Rendered, Unrendered> {
-    let root = scene.folder.join(ArmNames::of(scene.run_id).root);
-    let mut workspace = Workspace::lay_out(case, &root, scene.probe, scene.run_id)?;
+) -> Result<RenderedArm, RenderError> {
+    let root = scene.directory.join(ArmNames::for_run(scene.run_id).root);
+    let mut workspace = ArmWorkspace::lay_out(case, &root, scene.probe, scene.run_id)?;
     for name in LATE.into_iter().filter(|name| case.uses(name)) {
         workspace.vars.set(name, token(name));
     }
@@ -99,5 +102,5 @@ pub fn render(
         let start = runner.launch(step, &request, &workspace)?;
         steps.push(RenderedStep { policy: request.policy, start });
     }
-    Ok(Rendered { vars: workspace.vars.clone(), steps })
+    Ok(RenderedArm { vars: workspace.vars.clone(), steps })
 }

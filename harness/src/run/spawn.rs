@@ -9,21 +9,21 @@ use std::time::{Duration, Instant};
 use boxproof_cases::case::{Moment, StdinFrom, TtyStream};
 use boxproof_cases::protocol;
 
-use super::moments::Files;
-use super::watched::{ALONE, KEEP, KEEP_AT_LEAST, Terms, Watched};
-use super::{Runner, Stop, launcher};
-use crate::backend::{Kind, Spawn};
-use crate::execution::{ArmKind, Exit};
+use super::moments::MomentFiles;
+use super::watched_child::{ALONE, KEEP, KEEP_AT_LEAST, WatchTerms, WatchedChild};
+use super::{ArmError, Runner, launcher};
+use crate::backend::{BackendKind, SpawnPlan};
+use crate::execution::{ArmKind, ProcessExit};
 use crate::sys;
-use crate::workspace::Workspace;
+use crate::workspace::ArmWorkspace;
 
 impl Runner<'_> {
     /// Starts one process; `Err(exit)` inside when the command itself cannot be executed.
     pub(super) fn spawn(
         &self,
-        spawn: &Spawn,
-        workspace: &Workspace,
-    ) -> Result<Result<Watched, Exit>, Stop> {
+        spawn: &SpawnPlan,
+        workspace: &ArmWorkspace,
+    ) -> Result<Result<WatchedChild, ProcessExit>, ArmError> {
         let argv = match self.case.launcher.apart {
             true => launcher::wrap(self.scene.probe, &spawn.argv),
             false => spawn.argv.clone(),
@@ -47,14 +47,14 @@ impl Runner<'_> {
             Ok(child) => child,
             Err(error) => return self.unspawnable(spawn, &error).map(Err),
         };
-        Watched::new(child, started, terms)
+        WatchedChild::new(child, started, terms)
             .and_then(|mut watched| watched.stop_by(&spawn.stop).map(|()| watched))
             .map(Ok)
-            .map_err(|error| Stop::Fault(format!("pipes: {error}")))
+            .map_err(|error| ArmError::Fault(format!("pipes: {error}")))
     }
 
     /// Its streams, and the session or group it leads.
-    fn connect(&self, command: &mut Command, workspace: &Workspace) -> Result<(), String> {
+    fn connect(&self, command: &mut Command, workspace: &ArmWorkspace) -> Result<(), String> {
         let feeds = self.feeds() || (self.case.launcher.hold_stdin && self.has_own_stdin());
         command
             .stdin(if feeds { Stdio::piped() } else { Stdio::null() })
@@ -95,7 +95,7 @@ impl Runner<'_> {
         self.case.stdin.is_some() && self.has_own_stdin()
     }
 
-    fn terms<'a>(&'a self, workspace: &'a Workspace) -> Result<Terms<'a>, String> {
+    fn terms<'a>(&'a self, workspace: &'a ArmWorkspace) -> Result<WatchTerms<'a>, String> {
         let feed = if self.feeds() { self.stdin(workspace)?.into_bytes() } else { Vec::new() };
         let files = self.case.moments().filter_map(|moment| match moment {
             Moment::File(path) => Some(workspace.place(path).map(|path| (moment.clone(), path))),
@@ -103,7 +103,7 @@ impl Runner<'_> {
         });
         let files = files.collect::<Result<_, _>>()?;
         let runs = self.case.repeat.saturating_mul(self.case.parallel).max(1);
-        Ok(Terms {
+        Ok(WatchTerms {
             keep: (KEEP / runs as usize).max(KEEP_AT_LEAST),
             feed,
             hold_stdin: self.case.launcher.hold_stdin,
@@ -111,7 +111,8 @@ impl Runner<'_> {
             nonce: &workspace.probe_word,
             during: &self.case.during,
             listens: self.case.moments().any(Moment::is_said),
-            files: Files::new(files).map_err(|error| format!("watching for a file: {error}"))?,
+            files: MomentFiles::new(files)
+                .map_err(|error| format!("watching for a file: {error}"))?,
             apart: self.case.launcher.apart,
             // Without a sandbox no backend ends it, and none has to.
             alone: if self.kind == ArmKind::Control { Duration::ZERO } else { ALONE },
@@ -120,18 +121,22 @@ impl Runner<'_> {
 
     /// Returns the exit code that a shell would give, where there is nothing between us and the
     /// command.
-    fn unspawnable(&self, spawn: &Spawn, error: &std::io::Error) -> Result<Exit, Stop> {
-        let bare = self.kind == ArmKind::Control || matches!(self.backend.kind, Kind::Bare);
+    fn unspawnable(
+        &self,
+        spawn: &SpawnPlan,
+        error: &std::io::Error,
+    ) -> Result<ProcessExit, ArmError> {
+        let bare = self.kind == ArmKind::Control || matches!(self.backend.kind, BackendKind::Bare);
         match error.raw_os_error() {
-            Some(libc::ENOENT) if bare => Ok(Exit::Code(protocol::exit::NOT_FOUND)),
+            Some(libc::ENOENT) if bare => Ok(ProcessExit::Code(protocol::exit::NOT_FOUND)),
             Some(libc::EACCES | libc::ENOEXEC | libc::ELOOP) if bare => {
-                Ok(Exit::Code(protocol::exit::REFUSED))
+                Ok(ProcessExit::Code(protocol::exit::REFUSED))
             }
-            _ => Err(Stop::Fault(format!("{}: {error}", spawn.argv[0].to_string_lossy()))),
+            _ => Err(ArmError::Fault(format!("{}: {error}", spawn.argv[0].to_string_lossy()))),
         }
     }
 
-    fn descriptors(&self, workspace: &Workspace) -> Result<Vec<(RawFd, OwnedFd)>, String> {
+    fn descriptors(&self, workspace: &ArmWorkspace) -> Result<Vec<(RawFd, OwnedFd)>, String> {
         let inherit = self.case.launcher.inherit.iter();
         inherit
             .map(|(number, inherit)| {

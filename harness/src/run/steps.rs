@@ -5,9 +5,9 @@ use std::ffi::OsString;
 use std::process::Command;
 use std::time::Duration;
 
+use super::config_files::PlacedFiles;
 use super::held_file::HeldFile;
-use super::place::Placed;
-use crate::backend::{Launch, Spawn};
+use crate::backend::{LaunchPlan, SpawnPlan};
 use crate::workspace::finish;
 
 /// Places the files of `spawn`, for as long as the returned value lives, and runs its set-up
@@ -15,8 +15,8 @@ use crate::workspace::finish;
 ///
 /// # Errors
 /// The step that failed; a command that takes longer than `patience` has been ended with its group.
-pub(super) fn prepare(spawn: &Spawn, patience: Duration) -> Result<Placed, String> {
-    let placed = Placed::place(&spawn.files)?;
+pub(super) fn prepare(spawn: &SpawnPlan, patience: Duration) -> Result<PlacedFiles, String> {
+    let placed = PlacedFiles::place(&spawn.files)?;
     spawn.set_up.iter().try_for_each(|argv| step("set-up", argv, spawn, patience))?;
     Ok(placed)
 }
@@ -25,7 +25,7 @@ pub(super) fn prepare(spawn: &Spawn, patience: Duration) -> Result<Placed, Strin
 ///
 /// # Errors
 /// The error of a missing directory.
-pub(super) fn result_place(spawn: &Spawn) -> Result<Option<HeldFile>, String> {
+pub(super) fn result_place(spawn: &SpawnPlan) -> Result<Option<HeldFile>, String> {
     let held = spawn.result.as_deref().map(|path| {
         HeldFile::open(path).map_err(|error| format!("the result's {}: {error}", path.display()))
     });
@@ -36,10 +36,10 @@ pub(super) fn result_place(spawn: &Spawn) -> Result<Option<HeldFile>, String> {
 ///
 /// # Errors
 /// The first that failed.
-pub(super) fn tear_down(launches: &[Launch], patience: Duration) -> Result<(), String> {
+pub(super) fn tear_down(launches: &[LaunchPlan], patience: Duration) -> Result<(), String> {
     let spawns = launches.iter().filter_map(|launch| match launch {
-        Launch::Spawn(spawn) => Some(spawn),
-        Launch::Refuse { .. } => None,
+        LaunchPlan::Spawn(spawn) => Some(spawn),
+        LaunchPlan::Refuse { .. } => None,
     });
     let steps = spawns.flat_map(|spawn| spawn.tear_down.iter().map(move |argv| (argv, spawn)));
     let ends: Vec<_> =
@@ -47,7 +47,12 @@ pub(super) fn tear_down(launches: &[Launch], patience: Duration) -> Result<(), S
     ends.into_iter().collect()
 }
 
-fn step(what: &str, argv: &[OsString], spawn: &Spawn, patience: Duration) -> Result<(), String> {
+fn step(
+    what: &str,
+    argv: &[OsString],
+    spawn: &SpawnPlan,
+    patience: Duration,
+) -> Result<(), String> {
     let Some((program, args)) = argv.split_first() else { return Ok(()) };
     let mut command = Command::new(program);
     command.args(args).env_clear().envs(&spawn.env).current_dir(&spawn.cwd);

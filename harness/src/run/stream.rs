@@ -5,20 +5,22 @@ use boxproof_cases::Case;
 use boxproof_cases::case::StreamExpect;
 use sha2::{Digest, Sha256};
 
-use super::captured;
+use super::captured_streams;
 use super::held_file::HeldFile;
-use super::reported::{observe, take_result};
-use super::watched::Watched;
-use crate::backend::{Ending, Noise, Spawn, Special};
-use crate::execution::{Exit, Observation, RunReport, Shown, Stamp, Stream};
-use crate::workspace::{Workspace, find};
+use super::report::{observe, take_result};
+use super::watched_child::WatchedChild;
+use crate::backend::{BackendEnding, BackendNoise, SpawnPlan, SpecialExit};
+use crate::execution::{
+    CapturedStream, MomentStamp, OwnOutput, ProbeObservation, ProcessExit, RunReport,
+};
+use crate::workspace::{ArmWorkspace, find};
 
 /// The part of a stream that is kept in the report, in bytes.
 const SHOWN: usize = 4096;
 
 /// A run's report beside its raw streams, which oracles search.
 #[derive(Debug)]
-pub(super) struct Streams {
+pub(super) struct RawStreams {
     pub(super) report: RunReport,
     pub(super) out: Vec<u8>,
     pub(super) err: Vec<u8>,
@@ -26,19 +28,19 @@ pub(super) struct Streams {
 
 /// A run at its end.
 #[derive(Debug)]
-pub(super) struct Ended {
-    pub(super) exit: Exit,
-    pub(super) moments: Vec<Stamp>,
+pub(super) struct EndedRun {
+    pub(super) exit: ProcessExit,
+    pub(super) moments: Vec<MomentStamp>,
     pub(super) watched_ms: f64,
     pub(super) stopped: bool,
     pub(super) out: Vec<u8>,
     pub(super) err: Vec<u8>,
 }
 
-impl From<Watched> for Ended {
-    fn from(child: Watched) -> Self {
+impl From<WatchedChild> for EndedRun {
+    fn from(child: WatchedChild) -> Self {
         Self {
-            exit: child.exit.clone().unwrap_or(Exit::TimedOut),
+            exit: child.exit.clone().unwrap_or(ProcessExit::TimedOut),
             moments: child.stamps(),
             watched_ms: child.watched_ms(),
             stopped: child.stopped,
@@ -48,19 +50,19 @@ impl From<Watched> for Ended {
     }
 }
 
-impl Streams {
+impl RawStreams {
     /// A run that the backend refused without starting anything.
     pub(super) fn refused(message: &str) -> Self {
-        let mut report = RunReport::bare(Exit::Refused);
-        report.special = Some(Special::Refused(message.to_owned()));
+        let mut report = RunReport::bare(ProcessExit::Refused);
+        report.special = Some(SpecialExit::Refused(message.to_owned()));
         Self { report, out: Vec::new(), err: Vec::new() }
     }
 
     /// A run whose command could not be executed.
-    pub(super) fn unstarted(exit: Exit, records: bool) -> Self {
+    pub(super) fn unstarted(exit: ProcessExit, records: bool) -> Self {
         let mut report = RunReport::bare(exit);
         if !records {
-            report.observation = Observation::NotExpected;
+            report.observation = ProbeObservation::NotExpected;
         }
         Self { report, out: Vec::new(), err: Vec::new() }
     }
@@ -68,21 +70,21 @@ impl Streams {
 
 /// Reads everything that a run left.
 pub(super) fn read_streams(
-    ended: Ended,
-    (spawn, place): (&Spawn, Option<&HeldFile>),
+    ended: EndedRun,
+    (spawn, place): (&SpawnPlan, Option<&HeldFile>),
     records: bool,
-    (case, workspace): (&Case, &Workspace),
-) -> Streams {
-    let Ended { exit, moments, watched_ms, stopped, out: own_out, err: own_err } = ended;
+    (case, workspace): (&Case, &ArmWorkspace),
+) -> RawStreams {
+    let EndedRun { exit, moments, watched_ms, stopped, out: own_out, err: own_err } = ended;
     let (mut result, mut result_fault) = match take_result(place) {
         Ok(result) => (result, None),
         Err(fault) => (None, Some(fault)),
     };
     // Captured output is the command's; the streams are then the backend's own.
-    let captured = case.run.capture.then(|| result.as_mut().map(captured::take)).flatten();
+    let captured = case.run.capture.then(|| result.as_mut().map(captured_streams::take)).flatten();
     let told = |bytes: &[u8]| stream(bytes, workspace, &case.expect.shown);
     let shown =
-        captured.is_some().then(|| Shown { stdout: told(&own_out), stderr: told(&own_err) });
+        captured.is_some().then(|| OwnOutput { stdout: told(&own_out), stderr: told(&own_err) });
     let (out, err) = match captured {
         Some(Ok(streams)) => streams,
         Some(Err(fault)) => {
@@ -91,17 +93,17 @@ pub(super) fn read_streams(
         }
         None => (own_out, own_err),
     };
-    if let Some(Err(fault)) = result.as_mut().map(captured::lighten) {
+    if let Some(Err(fault)) = result.as_mut().map(captured_streams::lighten) {
         (result, result_fault) = (None, Some(fault));
     }
     let observation = observe((&workspace.nonce, &workspace.probe_word), records, &out, &err);
     // An act that ran to its record was not refused or broken before it, whichever text it prints.
-    let ran = matches!(observation, Observation::Seen(_));
+    let ran = matches!(observation, ProbeObservation::Seen(_));
     let (own_out, own_err) = (without_records(&out), without_records(&err));
-    let quiet_out = Noise::strip(&spawn.noise.stdout, &own_out);
-    let quiet_err = Noise::strip(&spawn.noise.stderr, &own_err);
+    let quiet_out = BackendNoise::strip(&spawn.noise.stdout, &own_out);
+    let quiet_err = BackendNoise::strip(&spawn.noise.stderr, &own_err);
     let (code, signal) = (exit.code(), exit.signal());
-    let ending = Ending { code, signal, stdout: &quiet_out, stderr: &quiet_err };
+    let ending = BackendEnding { code, signal, stdout: &quiet_out, stderr: &quiet_err };
     let special = if ran { None } else { spawn.exits.classify(ending) };
     // Where the streams are the question, the backend's additions to them are the answer.
     let (plain_out, plain_err) = match is_about_streams(case) {
@@ -125,19 +127,19 @@ pub(super) fn read_streams(
         watched_ms,
         stopped,
     };
-    Streams { report, out, err }
+    RawStreams { report, out, err }
 }
 
 fn is_about_streams(case: &Case) -> bool {
     case.needs.iter().any(|needed| needed.name() == "exec.streams")
 }
 
-fn stream(bytes: &[u8], workspace: &Workspace, asked: &Option<StreamExpect>) -> Stream {
+fn stream(bytes: &[u8], workspace: &ArmWorkspace, asked: &Option<StreamExpect>) -> CapturedStream {
     let neutral = workspace.neutral(bytes);
     let texts = asked.iter().flat_map(StreamExpect::parts);
     // An empty text is in every stream; `find` wants something to look for.
     let found = texts.filter(|text| text.is_empty() || find(&neutral, text.as_bytes()).is_some());
-    Stream {
+    CapturedStream {
         text: String::from_utf8_lossy(&neutral[..neutral.len().min(SHOWN)]).into_owned(),
         bytes: neutral.len() as u64,
         sha256: format!("{:x}", Sha256::digest(&neutral)),

@@ -1,23 +1,23 @@
 //! Reports of a finished run: the probe's record, the native result.
 
-use boxproof_probes::{Outcome, Record, encode};
+use boxproof_probes::{ActOutcome, ProbeRecord, encode};
 use rstest::rstest;
 
 use super::held_file::HeldFile;
-use super::reported::{observe, take_result};
+use super::report::{observe, take_result};
 use super::*;
-use crate::execution::Observation;
+use crate::execution::ProbeObservation;
 
-fn record(outcome: Outcome) -> Record {
-    Record { probe: "write".to_owned(), outcome, detail: BTreeMap::new() }
+fn record(outcome: ActOutcome) -> ProbeRecord {
+    ProbeRecord { probe: "write".to_owned(), outcome, detail: BTreeMap::new() }
 }
 
 fn line(nonce: &str) -> Vec<u8> {
-    encode(nonce, &record(Outcome::Succeeded))
+    encode(nonce, &record(ActOutcome::Succeeded))
 }
 
 fn other(nonce: &str) -> Vec<u8> {
-    encode(nonce, &record(Outcome::Killed { signal: "SIGSYS".to_owned() }))
+    encode(nonce, &record(ActOutcome::Killed { signal: "SIGSYS".to_owned() }))
 }
 
 #[rstest]
@@ -38,22 +38,22 @@ fn one_record_is_seen_and_nothing_else(
     #[case] wanted: &str,
 ) {
     let found = match observe(("n1", "n1"), true, &out, &err) {
-        Observation::Seen(found) => {
-            assert_eq!(found, record(Outcome::Succeeded));
+        ProbeObservation::Seen(found) => {
+            assert_eq!(found, record(ActOutcome::Succeeded));
             "seen"
         }
-        Observation::Missing => "missing",
-        Observation::Untrusted(_) => "untrusted",
-        Observation::NotExpected => "not expected",
+        ProbeObservation::Missing => "missing",
+        ProbeObservation::Untrusted(_) => "untrusted",
+        ProbeObservation::NotExpected => "not expected",
     };
     assert_eq!(found, wanted);
 }
 
 #[test]
 fn an_act_that_is_no_probe_has_no_record_whatever_it_prints() {
-    assert_eq!(observe(("n1", "n1"), false, &line("n1"), b""), Observation::NotExpected);
+    assert_eq!(observe(("n1", "n1"), false, &line("n1"), b""), ProbeObservation::NotExpected);
     let unproven = observe(("n1", "n1.word"), true, &line("n1"), b"");
-    assert!(matches!(unproven, Observation::Untrusted(_)), "{unproven:?}");
+    assert!(matches!(unproven, ProbeObservation::Untrusted(_)), "{unproven:?}");
 }
 
 #[rstest]
@@ -76,8 +76,8 @@ fn a_native_result_is_whole_or_a_fault(
     #[case] text: Option<&str>,
     #[case] wanted: Result<Option<i32>, &str>,
 ) {
-    let folder = tempfile::tempdir().unwrap();
-    let file = folder.path().join("result.json");
+    let directory = tempfile::tempdir().unwrap();
+    let file = directory.path().join("result.json");
     if let Some(text) = text {
         std::fs::write(&file, text).unwrap();
     }

@@ -10,15 +10,15 @@ use nix::errno::Errno;
 use nix::poll::{PollFd, PollFlags, PollTimeout, poll};
 
 use super::disk::DiskBound;
-use super::watched::Watched;
-use crate::workspace::{Listeners, Terminal};
+use super::watched_child::WatchedChild;
+use crate::workspace::{ArmListeners, ArmTerminal};
 
 /// The poll interval of a child where the kernel cannot wake us, in milliseconds.
 const NO_WATCH_MS: u16 = 5;
 
 /// The state of a run after one wait.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Verge {
+pub(super) enum WatchOutcome {
     /// All children have ended.
     Done,
     /// The process that asked for this arm is gone; the children were killed.
@@ -29,11 +29,11 @@ pub(super) enum Verge {
 
 /// The context that is served besides the children.
 #[derive(Debug)]
-pub(super) struct Around<'a> {
+pub(super) struct WatchInputs<'a> {
     /// The listeners of the arm.
-    pub(super) listeners: &'a mut Listeners,
+    pub(super) listeners: &'a mut ArmListeners,
     /// Its terminal.
-    pub(super) terminal: Option<&'a mut Terminal>,
+    pub(super) terminal: Option<&'a mut ArmTerminal>,
     /// The socket of the process that asked for the arm.
     pub(super) boss: Option<BorrowedFd<'a>>,
     /// True once that process was told that nothing has happened for a moment.
@@ -57,7 +57,10 @@ const TICK: Duration = Duration::from_secs(1);
 ///
 /// # Errors
 /// The errno of poll(2).
-pub(super) fn watch(children: &mut [Watched], around: &mut Around<'_>) -> io::Result<Verge> {
+pub(super) fn watch(
+    children: &mut [WatchedChild],
+    around: &mut WatchInputs<'_>,
+) -> io::Result<WatchOutcome> {
     loop {
         if let Some(terminal) = around.terminal.as_deref_mut() {
             terminal.collect();
@@ -67,15 +70,15 @@ pub(super) fn watch(children: &mut [Watched], around: &mut Around<'_>) -> io::Re
         }
         around.listeners.collect();
         if children.iter().all(|child| !child.running()) {
-            return Ok(Verge::Done);
+            return Ok(WatchOutcome::Done);
         }
         let verge = match around.settled {
             true => wait(children, around, None)?,
             false => wait(children, around, Some(QUIET))?,
         };
-        let verge = if around.disk.is_exceeded() { Verge::Overfull } else { verge };
-        if verge != Verge::Done {
-            children.iter_mut().filter(|child| child.running()).for_each(Watched::give_up);
+        let verge = if around.disk.is_exceeded() { WatchOutcome::Overfull } else { verge };
+        if verge != WatchOutcome::Done {
+            children.iter_mut().filter(|child| child.running()).for_each(WatchedChild::give_up);
             return Ok(verge);
         }
     }
@@ -84,21 +87,23 @@ pub(super) fn watch(children: &mut [Watched], around: &mut Around<'_>) -> io::Re
 /// Sleeps until there is something to do, or for `most`, after which the boss is told that this is
 /// only waiting. `Abandoned` when the boss has hung up.
 fn wait(
-    children: &[Watched],
-    around: &mut Around<'_>,
+    children: &[WatchedChild],
+    around: &mut WatchInputs<'_>,
     most: Option<Duration>,
-) -> io::Result<Verge> {
+) -> io::Result<WatchOutcome> {
     let running = || children.iter().filter(|child| child.running());
     let boss = around.boss.map(|fd| PollFd::new(fd, PollFlags::POLLHUP));
     let mut set: Vec<PollFd<'_>> = boss.into_iter().collect();
     let readable = |fd| PollFd::new(fd, PollFlags::POLLIN);
     set.extend(around.listeners.descriptors().map(readable));
-    set.extend(around.terminal.as_deref().and_then(Terminal::descriptor).map(readable));
-    set.extend(running().flat_map(Watched::interests).map(|(fd, flags)| PollFd::new(fd, flags)));
-    let until = running().map(Watched::due).min().unwrap_or_else(Instant::now);
+    set.extend(around.terminal.as_deref().and_then(ArmTerminal::descriptor).map(readable));
+    set.extend(
+        running().flat_map(WatchedChild::interests).map(|(fd, flags)| PollFd::new(fd, flags)),
+    );
+    let until = running().map(WatchedChild::due).min().unwrap_or_else(Instant::now);
     let until = most.map_or(until, |most| until.min(Instant::now() + most));
     let asked = Instant::now();
-    let limit = timeout(until, running().any(Watched::has_no_watch));
+    let limit = timeout(until, running().any(WatchedChild::has_no_watch));
     let polled = poll(&mut set, limit);
     // A process that is frozen or starved is woken late, and everything after it is late, too.
     let longest = limit.as_millis().map_or(TICK, |ms| Duration::from_millis(u64::from(ms)));
@@ -117,7 +122,7 @@ fn wait(
             let _ = nix::unistd::write(boss, &[SETTLED, b"\n"].concat());
         }
     }
-    Ok(if hung_up { Verge::Abandoned } else { Verge::Done })
+    Ok(if hung_up { WatchOutcome::Abandoned } else { WatchOutcome::Done })
 }
 
 fn timeout(until: Instant, unwatched: bool) -> PollTimeout {

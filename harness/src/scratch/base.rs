@@ -38,7 +38,7 @@ impl fmt::Display for RefusedBase {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let base = self.base.display().to_string();
         let (base, why) = (base.escape_debug(), &self.why);
-        write!(f, "scratch folder {base}: {why}; `--scratch DIR` names another")
+        write!(f, "scratch directory {base}: {why}; `--scratch DIR` names another")
     }
 }
 
@@ -46,7 +46,7 @@ impl Error for RefusedBase {}
 
 /// The result of [`make`].
 #[derive(Debug)]
-pub(super) struct Made {
+pub(super) struct MadeBase {
     /// The base, without links.
     pub(super) base: PathBuf,
     pub(super) directory: OwnedDirectory,
@@ -95,7 +95,7 @@ fn resolved(path: &Path) -> io::Result<PathBuf> {
 ///
 /// # Errors
 /// The part that cannot be made.
-pub(super) fn make(base: &Path, run_id: &str) -> io::Result<Made> {
+pub(super) fn make(base: &Path, run_id: &str) -> io::Result<MadeBase> {
     let mut emptied = Vec::new();
     for _ in 0..ATTEMPTS {
         let made = make_base(base, &mut emptied).and_then(|base| {
@@ -115,7 +115,7 @@ pub(super) fn make(base: &Path, run_id: &str) -> io::Result<Made> {
                 if base == default_base() && !emptied.contains(&real) {
                     emptied.insert(0, real.clone());
                 }
-                return Ok(Made { base: real, directory, lock, emptied });
+                return Ok(MadeBase { base: real, directory, lock, emptied });
             }
         }
     }

@@ -11,15 +11,17 @@ use std::sync::Arc;
 use boxproof_cases::Case;
 use boxproof_reports::{BlindLook, BlindShown, Verdict};
 
-use super::watch::Cut;
-use super::{Judged, Request, Runner, Seen, abreast, default_jobs, merge};
-use crate::blind::{self, Share};
-use crate::execution::Execution;
+use super::watch::CutReason;
+use super::{
+    JudgedPairs, OrderRunner, SeenExecutions, SessionRequest, abreast, default_jobs, merge,
+};
+use crate::blind::{self, SampleShare};
+use crate::execution::CaseExecution;
 use crate::judge::{LookedAgain, look_again as judge_again, set_beside};
-use crate::pool::{Ended, PoolProgress};
+use crate::pool::{PoolEnd, PoolProgress};
 use crate::probe::InstalledProbe;
-use crate::schedule::Order;
-use crate::scratch::{self, Scratch};
+use crate::schedule::JobSchedule;
+use crate::scratch::{self, ScratchDirectory};
 use crate::sys::{self, ProcessTitle};
 
 /// The program whose path backends get in place of the probe's.
@@ -29,18 +31,18 @@ const ORDINARY_PROGRAM: &str = "/bin/sh";
 pub(crate) type BlindLooks = HashMap<(usize, usize), BlindLook>;
 
 /// (case, backend) → what ordinary programs showed.
-type Looked = HashMap<(usize, usize), LookedAgain>;
+type BlindExecutions = HashMap<(usize, usize), LookedAgain>;
 
 /// Looks again at a `share` of what was judged, and puts what differs into `judged`.
 ///
 /// # Errors
 /// As [`super::conduct`].
 pub(super) fn look_again(
-    request: &Request,
-    share: Share,
-    judged: &mut Judged,
+    request: &SessionRequest,
+    share: SampleShare,
+    judged: &mut JudgedPairs,
     progress: &mut impl FnMut(usize, usize),
-) -> io::Result<Result<BlindLooks, Cut>> {
+) -> io::Result<Result<BlindLooks, CutReason>> {
     let mut looks = BlindLooks::new();
     let mut cases: Vec<Arc<Case>> = request.suite.cases.iter().cloned().map(Arc::new).collect();
     let mut pairs = Vec::new();
@@ -70,7 +72,11 @@ fn unable(saw: String) -> BlindLook {
 }
 
 /// The pairs to look at again, in the order of the suite.
-fn sample(request: &Request, share: Share, judged: &Judged) -> io::Result<Vec<(usize, usize)>> {
+fn sample(
+    request: &SessionRequest,
+    share: SampleShare,
+    judged: &JudgedPairs,
+) -> io::Result<Vec<(usize, usize)>> {
     let seed = sys::random::<16>()?;
     let taken = |(case, backend): &(usize, usize)| {
         let case = &request.suite.cases[*case];
@@ -84,25 +90,25 @@ fn sample(request: &Request, share: Share, judged: &Judged) -> io::Result<Vec<(u
 
 /// Executes the second look at `pairs`; a result that is not as promised gets one more, alone.
 fn executed(
-    request: &Request,
+    request: &SessionRequest,
     cases: &[Arc<Case>],
     pairs: &[(usize, usize)],
     progress: &mut impl FnMut(usize, usize),
-) -> io::Result<Result<Looked, Cut>> {
-    let mut looked = Looked::new();
+) -> io::Result<Result<BlindExecutions, CutReason>> {
+    let mut looked = BlindExecutions::new();
     if pairs.is_empty() {
         return Ok(Ok(looked));
     }
     let _title = ProcessTitle::take();
     let base = request.scratch.clone().unwrap_or_else(scratch::ordinary_base);
-    let scratch = Scratch::make_ordinary(&base)?;
+    let scratch = ScratchDirectory::make_ordinary(&base)?;
     let probe = InstalledProbe::remember(Path::new(ORDINARY_PROGRAM).canonicalize()?)?;
-    let runner = Runner { scratch: &scratch, probe, renewals: 0 };
-    let order = |pairs: &[_]| Order::new(cases.to_vec(), request.backends.clone(), pairs);
+    let runner = OrderRunner { scratch: &scratch, probe, renewals: 0 };
+    let order = |pairs: &[_]| JobSchedule::new(cases.to_vec(), request.backends.clone(), pairs);
     let slots = request.jobs.unwrap_or_else(default_jobs);
     let first = all_seen(&runner, order(pairs), slots, progress)?;
     let look =
-        |(pair, seen): ((usize, usize), Execution)| (pair, judge_again(&cases[pair.0], &seen));
+        |(pair, seen): ((usize, usize), CaseExecution)| (pair, judge_again(&cases[pair.0], &seen));
     let first = match first {
         Ok(first) => first,
         Err(cut) => return Ok(Err(cut)),
@@ -132,20 +138,20 @@ fn is_doubtful(looked: &LookedAgain) -> bool {
 
 /// Executes every part of `order`.
 fn all_seen(
-    runner: &Runner<'_>,
-    order: Order,
+    runner: &OrderRunner<'_>,
+    order: JobSchedule,
     slots: usize,
     progress: &mut impl FnMut(usize, usize),
-) -> io::Result<Result<Seen, Cut>> {
-    let mut seen = Seen::new();
+) -> io::Result<Result<SeenExecutions, CutReason>> {
+    let mut seen = SeenExecutions::new();
     for part in order.parts() {
         let follow = |now: PoolProgress<'_>| {
             progress(now.done, now.total);
             ControlFlow::Continue(())
         };
-        match runner.seen(&part, slots, follow)? {
-            Ended::Complete(arms) => merge(&mut seen, arms),
-            Ended::Cut(signal, _) => return Ok(Err(Cut::of(signal))),
+        match runner.execute_order(&part, slots, follow)? {
+            PoolEnd::Complete(arms) => merge(&mut seen, arms),
+            PoolEnd::Cut(signal, _) => return Ok(Err(CutReason::from_signal(signal))),
         }
     }
     Ok(Ok(seen))

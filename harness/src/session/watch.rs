@@ -7,8 +7,8 @@ use boxproof_cases::Case;
 use boxproof_reports::CaseRow;
 use nix::sys::signal::Signal;
 
-use super::{Judged, together, worth_another};
-use crate::execution::Execution;
+use super::{JudgedPairs, together, worth_another};
+use crate::execution::CaseExecution;
 use crate::judge::{Judgement, judge};
 use crate::schedule::is_whole;
 
@@ -29,36 +29,36 @@ impl RunWatch for () {}
 
 /// The reason why a run ends before its end.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Cut {
+pub(super) enum CutReason {
     /// A signal came.
     Signal(Signal),
     /// The follower wants no more.
     Unwanted,
 }
 
-impl Cut {
-    pub(super) fn of(signal: Option<Signal>) -> Self {
+impl CutReason {
+    pub(super) fn from_signal(signal: Option<Signal>) -> Self {
         signal.map_or(Self::Unwanted, Self::Signal)
     }
 }
 
 /// Makes the row of a (case, backend) pair.
-type RowMaker<'a> = dyn Fn((usize, usize), (&Execution, &Judgement)) -> CaseRow + 'a;
+type RowMaker<'a> = dyn Fn((usize, usize), (&CaseExecution, &Judgement)) -> CaseRow + 'a;
 
 /// Tells the follower of a run about cases as they are judged.
-pub(super) struct Live<'a, W> {
+pub(super) struct LiveNotices<'a, W> {
     pub(super) watch: &'a mut W,
     pub(super) row: &'a RowMaker<'a>,
     pub(super) told: HashSet<(usize, usize)>,
 }
 
-impl<W: RunWatch> Live<'_, W> {
+impl<W: RunWatch> LiveNotices<'_, W> {
     /// Tells of `pair`, once, when all its arms have been seen: `before` in earlier parts, and now.
-    pub(super) fn seen(
+    pub(super) fn notice_if_complete(
         &mut self,
         (pair, case): ((usize, usize), &Case),
-        before: Option<&Execution>,
-        now: &Execution,
+        before: Option<&CaseExecution>,
+        now: &CaseExecution,
     ) -> ControlFlow<()> {
         let both = before.map(|before| together(before.clone(), now.clone()));
         let execution = both.as_ref().unwrap_or(now);
@@ -69,7 +69,7 @@ impl<W: RunWatch> Live<'_, W> {
     }
 
     /// Tells of every one of `judged`.
-    pub(super) fn all(&mut self, judged: &Judged) -> ControlFlow<()> {
+    pub(super) fn all(&mut self, judged: &JudgedPairs) -> ControlFlow<()> {
         let mut pairs = judged.iter();
         pairs.try_for_each(|(pair, (execution, judgement))| {
             self.judged(*pair, (execution, judgement))
@@ -79,7 +79,7 @@ impl<W: RunWatch> Live<'_, W> {
     fn judged(
         &mut self,
         pair: (usize, usize),
-        (execution, judgement): (&Execution, &Judgement),
+        (execution, judgement): (&CaseExecution, &Judgement),
     ) -> ControlFlow<()> {
         self.told.insert(pair);
         let again = execution.reply.is_none() && worth_another(judgement);

@@ -16,15 +16,15 @@ mod baseline;
 mod kill;
 mod lifeline;
 mod shared;
+mod shared_objects;
 mod sockets;
-mod stray;
 
 pub(crate) use baseline::Baseline;
 pub(crate) use kill::kill_children;
 pub(crate) use lifeline::{carries, carrying};
-pub(crate) use shared::Shared;
+pub(crate) use shared::SharedDirectories;
+pub(crate) use shared_objects::{SharedObjects, StrayRecurrence, kind as stray_kind};
 pub(crate) use sockets::named as sockets_named;
-pub(crate) use stray::{Recurrence, SharedObjects, kind as stray_kind};
 pub(crate) use table::{check_sight, mounts};
 
 use table::is_doomed;
@@ -45,7 +45,7 @@ pub(crate) const ARM_VARIABLE: &str = "BOXPROOF_ARM";
 
 /// Everything that outlived a run.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
-pub(crate) struct Survivors {
+pub(crate) struct RunSurvivors {
     /// The processes; all have been killed.
     pub(crate) processes: Vec<Survivor>,
     /// The heartbeat file that grew although no process was found, as the case calls it.
@@ -73,7 +73,7 @@ impl Survivor {
 #[cfg(test)]
 #[cfg(target_os = "linux")]
 impl Survivor {
-    pub(crate) fn of(pid: Pid, command: &str) -> Self {
+    pub(crate) fn without_sockets(pid: Pid, command: &str) -> Self {
         Self { pid, command: command.to_owned(), sockets: Vec::new() }
     }
 }
@@ -103,7 +103,7 @@ pub(crate) struct Traces<'a> {
 
 /// Finds children of ours (orphans included) that still run after a moment, and other processes
 /// that show by one of `traces`. Kills them all.
-pub(crate) fn survivors(traces: &Traces<'_>) -> Survivors {
+pub(crate) fn survivors(traces: &Traces<'_>) -> RunSurvivors {
     let alive = lasting(|| living(traces));
     let processes: Vec<Survivor> = alive.into_iter().map(Survivor::look_at).collect();
     let beating = match &traces.heartbeat {
@@ -114,7 +114,7 @@ pub(crate) fn survivors(traces: &Traces<'_>) -> Survivors {
         let _ = kill(survivor.pid, Signal::SIGKILL);
     }
     kill_children(traces.ours);
-    Survivors { processes, beating, sockets: Vec::new() }
+    RunSurvivors { processes, beating, sockets: Vec::new() }
 }
 
 /// The processes that carry a nonce of the run `run_id` and last.
@@ -214,7 +214,7 @@ mod tests {
         }
         sleeper.0.kill().unwrap();
         wait_for_one(&[pid], Instant::now() + Duration::from_secs(20));
-        assert!(is_doomed(pid), "nobody has reaped it");
+        assert!(is_doomed(pid), "it is not reaped yet");
         sleeper.0.wait().unwrap();
         assert!(is_doomed(pid), "it is gone");
         assert!(!is_doomed(getpid()));

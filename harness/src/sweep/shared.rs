@@ -1,4 +1,4 @@
-//! Files that a run leaves in shared directories. Main type: [`Shared`].
+//! Files that a run leaves in shared directories. Main type: [`SharedDirectories`].
 
 use std::collections::BTreeSet;
 use std::os::unix::fs::MetadataExt;
@@ -14,30 +14,31 @@ const COARSE: Duration = Duration::from_millis(50);
 
 /// The shared directories before a run.
 #[derive(Debug)]
-pub(crate) struct Shared {
+pub(crate) struct SharedDirectories {
     /// The time of each directory's last change; `None` if that tells nothing about later changes.
     changed: [Option<SystemTime>; SHARED.len()],
     /// The files laid out there for the act: removed with the rest, and no leftovers.
     laid: Vec<PathBuf>,
 }
 
-impl Shared {
+impl SharedDirectories {
     /// Looks before a run. Where a case prepares something, with the `nonce` that it may carry.
-    pub(crate) fn look(nonce: Option<&str>) -> Self {
+    pub(crate) fn before_run(nonce: Option<&str>) -> Self {
         let laid = nonce.into_iter().flat_map(|nonce| {
-            SHARED.iter().flat_map(move |folder| carrying(Path::new(folder), nonce))
+            SHARED.iter().flat_map(move |directory| carrying(Path::new(directory), nonce))
         });
-        let changed = SHARED.map(|folder| settled(Path::new(folder)));
+        let changed = SHARED.map(|directory| settled(Path::new(directory)));
         Self { changed, laid: laid.collect() }
     }
 
     /// Removes files in the directories that have changed since whose name carries `nonce`, and
     /// says which.
     pub(crate) fn remove_residue(&self, nonce: &str) -> Vec<String> {
-        let folders = SHARED.iter().map(Path::new).zip(&self.changed);
-        let changed = folders.filter(|(at, before)| before.is_none() || changed(at) != **before);
+        let directories = SHARED.iter().map(Path::new).zip(&self.changed);
+        let changed =
+            directories.filter(|(at, before)| before.is_none() || changed(at) != **before);
         let found =
-            changed.flat_map(|(folder, _)| carrying(folder, nonce)).chain(self.laid.clone());
+            changed.flat_map(|(directory, _)| carrying(directory, nonce)).chain(self.laid.clone());
         let found: BTreeSet<PathBuf> = found.collect();
         found.iter().filter_map(|path| self.remove(path)).collect()
     }
@@ -51,23 +52,23 @@ impl Shared {
     }
 }
 
-/// Lists the entries of `folder` that have `nonce` in their names.
-fn carrying(folder: &Path, nonce: &str) -> impl Iterator<Item = PathBuf> {
-    let entries = std::fs::read_dir(folder).into_iter().flatten().flatten();
+/// Lists the entries of `directory` that have `nonce` in their names.
+fn carrying(directory: &Path, nonce: &str) -> impl Iterator<Item = PathBuf> {
+    let entries = std::fs::read_dir(directory).into_iter().flatten().flatten();
     let paths = entries.map(|entry| entry.path());
     paths.filter(move |path| path.to_string_lossy().contains(nonce))
 }
 
-/// Returns the ctime of `folder`.
-fn changed(folder: &Path) -> Option<SystemTime> {
-    let meta = folder.metadata().ok()?;
+/// Returns the ctime of `directory`.
+fn changed(directory: &Path) -> Option<SystemTime> {
+    let meta = directory.metadata().ok()?;
     let (seconds, nanos) = (u64::try_from(meta.ctime()).ok()?, u32::try_from(meta.ctime_nsec()));
     Some(SystemTime::UNIX_EPOCH + Duration::new(seconds, nanos.ok()?))
 }
 
-/// Returns the ctime of `folder`, if it is long enough ago that another change will show.
-fn settled(folder: &Path) -> Option<SystemTime> {
-    changed(folder).filter(|time| time.elapsed().is_ok_and(|past| past > COARSE))
+/// Returns the ctime of `directory`, if it is long enough ago that another change will show.
+fn settled(directory: &Path) -> Option<SystemTime> {
+    changed(directory).filter(|time| time.elapsed().is_ok_and(|past| past > COARSE))
 }
 
 #[cfg(test)]
@@ -76,22 +77,22 @@ mod tests {
     use std::time::Instant;
 
     #[test]
-    fn what_is_left_is_found_whenever_the_folder_changed_before() {
+    fn what_is_left_is_found_whenever_the_directory_changed_before() {
         let nonce = format!("bx-shared-{}", std::process::id());
         let leave = || std::fs::write(format!("/tmp/{nonce}-x"), "left").unwrap();
         leave();
         // Changed just now: the time alone would not tell.
-        let just_changed = Shared::look(None);
+        let just_changed = SharedDirectories::before_run(None);
         leave();
         let found = [format!("/tmp/{nonce}-x was left behind")];
         assert_eq!(just_changed.remove_residue(&nonce), found);
-        assert_eq!(Shared::look(None).remove_residue(&nonce), [""; 0]);
+        assert_eq!(SharedDirectories::before_run(None).remove_residue(&nonce), [""; 0]);
     }
 
     #[test]
     fn only_an_old_change_tells_a_new_one() {
-        let folder = tempfile::tempdir().unwrap();
-        let at = folder.path();
+        let directory = tempfile::tempdir().unwrap();
+        let at = directory.path();
         assert_eq!(settled(at), None, "it was made just now");
         let deadline = Instant::now() + Duration::from_secs(10);
         while settled(at).is_none() {

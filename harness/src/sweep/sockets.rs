@@ -8,7 +8,7 @@ use nix::unistd::Pid;
 
 /// The entry of one socket in a socket table.
 #[derive(Debug, Clone, PartialEq, Eq)]
-struct Entry {
+struct SocketEntry {
     inode: u64,
     /// The name of the socket, such as `127.0.0.1:80` or `@name`.
     name: String,
@@ -19,8 +19,8 @@ pub(crate) fn held_by(pid: Pid) -> Vec<String> {
     let net = format!("/proc/{pid}/net");
     let named: BTreeMap<u64, String> =
         table(Path::new(&net)).into_iter().map(|entry| (entry.inode, entry.name)).collect();
-    let folder = std::fs::read_dir(format!("/proc/{pid}/fd"));
-    let links = folder.into_iter().flatten().flatten();
+    let directory = std::fs::read_dir(format!("/proc/{pid}/fd"));
+    let links = directory.into_iter().flatten().flatten();
     let inodes = links.filter_map(|link| {
         let target = std::fs::read_link(link.path()).ok()?;
         target.to_str()?.strip_prefix("socket:[")?.strip_suffix(']')?.parse().ok()
@@ -49,7 +49,7 @@ pub(crate) fn named(words: &[&str], ours: &[String]) -> Vec<String> {
 }
 
 /// Lists every listening or bound socket of the network that `net` shows.
-fn table(net: &Path) -> Vec<Entry> {
+fn table(net: &Path) -> Vec<SocketEntry> {
     let read = |name: &str| std::fs::read_to_string(net.join(name)).unwrap_or_default();
     let mut all = unix(&read("unix"));
     for name in ["tcp", "tcp6", "udp", "udp6"] {
@@ -59,11 +59,11 @@ fn table(net: &Path) -> Vec<Entry> {
 }
 
 /// Parses `Num RefCount Protocol Flags Type St Inode Path`; only bound sockets have a path.
-fn unix(text: &str) -> Vec<Entry> {
+fn unix(text: &str) -> Vec<SocketEntry> {
     let entry = |line: &str| {
         let mut words = line.split_whitespace();
         let inode = words.nth(6)?.parse().ok()?;
-        Some(Entry { inode, name: words.next()?.to_owned() })
+        Some(SocketEntry { inode, name: words.next()?.to_owned() })
     };
     text.lines().skip(1).filter_map(entry).collect()
 }
@@ -72,14 +72,14 @@ fn unix(text: &str) -> Vec<Entry> {
 const WAITING: [&str; 2] = ["0A", "07"];
 
 /// Parses `sl local_address rem_address st … inode`.
-fn inet(kind: &str, text: &str) -> Vec<Entry> {
+fn inet(kind: &str, text: &str) -> Vec<SocketEntry> {
     let entry = |line: &str| {
         let words: Vec<&str> = line.split_whitespace().collect();
         let inode = words.get(9)?.parse().ok()?;
         WAITING.contains(words.get(3)?).then_some(())?;
         let port = words.get(1)?.rsplit_once(':')?.1;
         let port = u16::from_str_radix(port, 16).ok()?;
-        Some(Entry { inode, name: format!("{kind} port {port}") })
+        Some(SocketEntry { inode, name: format!("{kind} port {port}") })
     };
     text.lines().skip(1).filter_map(entry).collect()
 }
@@ -92,10 +92,10 @@ mod tests {
     use std::os::unix::net::UnixListener;
 
     #[test]
-    fn whoever_holds_a_listening_socket_is_found_with_it() {
+    fn a_listening_socket_is_found_with_its_holder() {
         use std::os::linux::net::SocketAddrExt;
-        let folder = tempfile::tempdir().unwrap();
-        let path = folder.path().join("bx-test.sock");
+        let directory = tempfile::tempdir().unwrap();
+        let path = directory.path().join("bx-test.sock");
         let (tcp, udp) =
             (TcpListener::bind("127.0.0.1:0").unwrap(), UdpSocket::bind("127.0.0.1:0").unwrap());
         let bound = UnixListener::bind(&path).unwrap();
@@ -113,7 +113,7 @@ mod tests {
         let sentence = format!("the socket @{word} outlived the run");
         assert_eq!(named(&[&word], &[]), [sentence]);
         assert_eq!(named(&[&word], &[format!("@{word}")]), [""; 0]);
-        let text = folder.path().to_str().unwrap();
+        let text = directory.path().to_str().unwrap();
         assert_eq!(named(&[text], &[]).len(), 1);
         drop((tcp, udp, bound, hidden));
         let held = held_by(getpid());

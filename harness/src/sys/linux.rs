@@ -188,17 +188,17 @@ pub(crate) fn private_mounts() -> io::Result<()> {
 const ROOM: u64 = 1 << 30;
 const INODES: u64 = 1 << 18;
 
-/// Mounts an empty tmpfs over `folder`, of at most a GiB and a quarter of the available memory.
+/// Mounts an empty tmpfs over `directory`, of at most a GiB and a quarter of the available memory.
 ///
 /// # Errors
 /// The errno of mount(2).
-pub(crate) fn own_tmpfs(folder: &Path) -> io::Result<()> {
+pub(crate) fn own_tmpfs(directory: &Path) -> io::Result<()> {
     // Set-user-id bits count in it as they do elsewhere: controls must show what they do.
     let flags = MsFlags::MS_NODEV;
     let text = std::fs::read_to_string("/proc/meminfo").unwrap_or_default();
     let size = available(&text).map_or(ROOM, |bytes| (bytes / 4).min(ROOM));
     let options = format!("mode=0755,size={size},nr_inodes={INODES}");
-    Ok(mount(Some("tmpfs"), folder, Some("tmpfs"), flags, Some(options.as_str()))?)
+    Ok(mount(Some("tmpfs"), directory, Some("tmpfs"), flags, Some(options.as_str()))?)
 }
 
 /// The bytes of memory that can be had, as /proc/meminfo tells them.

@@ -90,7 +90,7 @@ pub(crate) fn private_mounts() -> io::Result<()> {
 ///
 /// # Errors
 /// Always.
-pub(crate) fn own_tmpfs(_folder: &Path) -> io::Result<()> {
+pub(crate) fn own_tmpfs(_directory: &Path) -> io::Result<()> {
     Err(io::ErrorKind::Unsupported.into())
 }
 

@@ -7,7 +7,7 @@ use std::os::unix::ffi::OsStrExt;
 
 use nix::unistd::{Pid, SysconfVar, getpid, sysconf};
 
-use crate::sys::procargs::{Parts, parted};
+use crate::sys::procargs::{ProcessWords, parted};
 
 /// Numbers that a list has room for beyond those that were just there.
 const ROOM: usize = 64;
@@ -51,7 +51,7 @@ pub(crate) fn variables(pid: Pid) -> Vec<u8> {
     parts(pid).map(|parts| parts.variables).unwrap_or_default()
 }
 
-fn parts(pid: Pid) -> Option<Parts> {
+fn parts(pid: Pid) -> Option<ProcessWords> {
     let most = sysconf(SysconfVar::ARG_MAX).ok().flatten();
     let mut bytes = vec![0_u8; most.and_then(|most| usize::try_from(most).ok()).unwrap_or(USUAL)];
     let mut name = [libc::CTL_KERN, libc::KERN_PROCARGS2, pid.as_raw()];

@@ -28,7 +28,7 @@ pub(crate) fn nest(
     nested: &Nested,
     places: &NestedPlaces,
 ) -> io::Result<()> {
-    let host = Host::of(nested, places)?;
+    let host = NestedHost::from_places(nested, places)?;
     // SAFETY: the closure only makes system calls on what was prepared before the fork.
     unsafe {
         command.pre_exec(move || host.enter());
@@ -37,7 +37,7 @@ pub(crate) fn nest(
 }
 
 /// A host, ready to be built by a process that may not allocate.
-struct Host {
+struct NestedHost {
     maps: [(&'static CStr, String); 3],
     /// Files of limits, each to become 0.
     limits: Vec<CString>,
@@ -58,7 +58,7 @@ struct HostMount {
 }
 
 impl HostMount {
-    fn of(place: &MountPlace) -> io::Result<Self> {
+    fn from_places(place: &MountPlace) -> io::Result<Self> {
         let (from, over) = (c_path(&place.from)?, c_path(&place.over)?);
         let MountPlace { read_only, deleted, fleeting, .. } = *place;
         Ok(Self { from, over, read_only, deleted, fleeting })
@@ -77,10 +77,10 @@ impl HostMount {
     }
 }
 
-impl Host {
-    fn of(nested: &Nested, places: &NestedPlaces) -> io::Result<Self> {
+impl NestedHost {
+    fn from_places(nested: &Nested, places: &NestedPlaces) -> io::Result<Self> {
         let (uid, gid) = (nix::unistd::geteuid(), nix::unistd::getegid());
-        let limit = |kind: &Namespace| format!("/proc/sys/user/max_{}_namespaces", kind.word());
+        let limit = |kind: &Namespace| format!("/proc/sys/user/max_{}_namespaces", kind.keyword());
         let root = places.root.as_ref();
         let root = root.map(|(root, cwd)| Ok::<_, io::Error>((c_path(root)?, c_path(cwd)?)));
         Ok(Self {
@@ -90,7 +90,7 @@ impl Host {
                 (c"/proc/self/gid_map", format!("{gid} {gid} 1")),
             ],
             limits: nested.without.iter().filter_map(|k| CString::new(limit(k)).ok()).collect(),
-            mounts: places.mounts.iter().map(HostMount::of).collect::<io::Result<_>>()?,
+            mounts: places.mounts.iter().map(HostMount::from_places).collect::<io::Result<_>>()?,
             root: root.transpose()?,
             covered_proc: nested.covered_proc,
             powerless: nested.without.contains(&Namespace::User),

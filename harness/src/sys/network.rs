@@ -31,7 +31,7 @@ const HANDED: usize = 16;
 
 /// Namespaces, held by descriptors.
 #[derive(Debug)]
-pub(crate) struct Namespaces {
+pub(crate) struct NetworkNamespaces {
     /// The namespaces of mounts and network.
     pub(crate) mnt: OwnedFd,
     pub(crate) net: OwnedFd,
@@ -40,19 +40,23 @@ pub(crate) struct Namespaces {
 }
 
 /// A network, ready to be built by a process that may not allocate.
-pub(crate) struct Network {
+pub(crate) struct PreparedNetwork {
     maps: [(&'static CStr, String); 3],
     files: Vec<(CString, &'static CStr)>,
     addresses: Vec<IpAddr>,
 }
 
-impl Network {
+impl PreparedNetwork {
     /// Prepares a network with `addresses` on its loopback interface, and `hosts` and `switch` in
     /// the place of the host's files, where it has them.
     ///
     /// # Errors
     /// A path that is none.
-    pub(crate) fn of(hosts: &Path, switch: &Path, addresses: Vec<IpAddr>) -> io::Result<Self> {
+    pub(crate) fn prepare_network(
+        hosts: &Path,
+        switch: &Path,
+        addresses: Vec<IpAddr>,
+    ) -> io::Result<Self> {
         let (uid, gid) = (nix::unistd::geteuid(), nix::unistd::getegid());
         let mut files = vec![(CString::new(hosts.as_os_str().as_bytes())?, HOSTS)];
         if Path::new("/etc/nsswitch.conf").exists() {
@@ -105,7 +109,11 @@ fn socket(family: libc::c_int) -> Result<RawFd, Errno> {
 }
 
 /// Asks for something of an interface, by a socket of `family`.
-fn ask<T>(family: libc::c_int, what: libc::Ioctl, request: &mut T) -> Result<(), Errno> {
+fn interface_ioctl<T>(
+    family: libc::c_int,
+    what: libc::Ioctl,
+    request: &mut T,
+) -> Result<(), Errno> {
     let socket = socket(family)?;
     // SAFETY: the request is of the type that `what` takes, and outlives the call.
     let done = Errno::result(unsafe { libc::ioctl(socket, what, std::ptr::from_mut(request)) });
@@ -127,7 +135,7 @@ fn named(name: &[u8]) -> libc::ifreq {
 fn raise() -> Result<(), Errno> {
     let mut request = named(LOOPBACK);
     request.ifr_ifru.ifru_flags = (libc::IFF_UP | libc::IFF_RUNNING) as libc::c_short;
-    ask(libc::AF_INET, libc::SIOCSIFFLAGS as libc::Ioctl, &mut request)
+    interface_ioctl(libc::AF_INET, libc::SIOCSIFFLAGS as libc::Ioctl, &mut request)
 }
 
 /// Gives loopback one more address, as its alias of this number where it is of IPv4.
@@ -139,7 +147,7 @@ fn add(number: u8, ip: IpAddr) -> Result<(), Errno> {
                 [(libc::SIOCSIFADDR, ip.octets()), (libc::SIOCSIFNETMASK, [255; 4])]
             {
                 request.ifr_ifru.ifru_addr = address(octets);
-                ask(libc::AF_INET, what as libc::Ioctl, &mut request)?;
+                interface_ioctl(libc::AF_INET, what as libc::Ioctl, &mut request)?;
             }
             Ok(())
         }
@@ -151,7 +159,7 @@ fn add(number: u8, ip: IpAddr) -> Result<(), Errno> {
                 ifr6_prefixlen: WHOLE,
                 ifr6_ifindex: index.cast_signed(),
             };
-            ask(libc::AF_INET6, libc::SIOCSIFADDR as libc::Ioctl, &mut request)?;
+            interface_ioctl(libc::AF_INET6, libc::SIOCSIFADDR as libc::Ioctl, &mut request)?;
             settled(ip)
         }
     }
@@ -194,13 +202,13 @@ fn address(octets: [u8; 4]) -> libc::sockaddr {
     address
 }
 
-/// Makes `command` start in `namespaces`, in `folder`; it fails to start where that is impossible.
+/// Makes `command` start in `namespaces`, in `directory`; it fails to start where that is impossible.
 pub(crate) fn join(
     command: &mut Command,
-    namespaces: &Namespaces,
-    folder: &Path,
+    namespaces: &NetworkNamespaces,
+    directory: &Path,
 ) -> io::Result<()> {
-    let folder = CString::new(folder.as_os_str().as_bytes())?;
+    let directory = CString::new(directory.as_os_str().as_bytes())?;
     let all = namespaces.user.iter().chain([&namespaces.net, &namespaces.mnt]);
     let all: Vec<OwnedFd> = all.map(OwnedFd::try_clone).collect::<io::Result<_>>()?;
     // SAFETY: the closure only makes system calls on what was prepared before the fork.
@@ -210,7 +218,7 @@ pub(crate) fn join(
                 Errno::result(libc::setns(namespace.as_raw_fd(), 0))?;
             }
             // Another mount namespace begins at its root.
-            Errno::result(libc::chdir(folder.as_ptr()))?;
+            Errno::result(libc::chdir(directory.as_ptr()))?;
             Ok(())
         });
     }
@@ -218,10 +226,10 @@ pub(crate) fn join(
 }
 
 /// The namespaces that this process is in, that of users only if it is `user`.
-pub(crate) fn own(user: bool) -> io::Result<Namespaces> {
+pub(crate) fn own(user: bool) -> io::Result<NetworkNamespaces> {
     let open = |kind: &str| File::open(format!("/proc/self/ns/{kind}")).map(OwnedFd::from);
     let user = user.then(|| open("user")).transpose()?;
-    Ok(Namespaces { mnt: open("mnt")?, net: open("net")?, user })
+    Ok(NetworkNamespaces { mnt: open("mnt")?, net: open("net")?, user })
 }
 
 /// Sends descriptors to the reader of `to`, with a text about them.

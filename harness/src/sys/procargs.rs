@@ -3,13 +3,13 @@
 
 /// Words and variables, a NUL behind each.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(crate) struct Parts {
+pub(crate) struct ProcessWords {
     pub(crate) words: Vec<u8>,
     pub(crate) variables: Vec<u8>,
 }
 
 /// The parts of `bytes`; `None` if they are cut short.
-pub(crate) fn parted(bytes: &[u8]) -> Option<Parts> {
+pub(crate) fn parted(bytes: &[u8]) -> Option<ProcessWords> {
     let (count, rest) = bytes.split_first_chunk::<4>()?;
     let count = usize::try_from(i32::from_ne_bytes(*count)).ok()?;
     let path = rest.iter().position(|byte| *byte == 0)?;
@@ -19,7 +19,7 @@ pub(crate) fn parted(bytes: &[u8]) -> Option<Parts> {
     let words: Vec<u8> = strings.by_ref().take(count).flatten().copied().collect();
     let whole = words.iter().filter(|byte| **byte == 0).count() == count;
     let variables = strings.take_while(|string| string.ends_with(&[0]) && string.len() > 1);
-    whole.then(|| Parts { words, variables: variables.flatten().copied().collect() })
+    whole.then(|| ProcessWords { words, variables: variables.flatten().copied().collect() })
 }
 
 #[cfg(test)]
@@ -27,7 +27,7 @@ mod tests {
     use super::*;
     use rstest::rstest;
 
-    fn of(count: i32, rest: &[u8]) -> Vec<u8> {
+    fn procargs_bytes(count: i32, rest: &[u8]) -> Vec<u8> {
         [count.to_ne_bytes().as_slice(), rest].concat()
     }
 
@@ -43,15 +43,15 @@ mod tests {
         #[case] words: &[u8],
         #[case] variables: &[u8],
     ) {
-        let parts = parted(&of(count, rest)).unwrap();
+        let parts = parted(&procargs_bytes(count, rest)).unwrap();
         assert_eq!((parts.words.as_slice(), parts.variables.as_slice()), (words, variables));
     }
 
     #[rstest]
     #[case::nothing(b"")]
-    #[case::no_path(&of(1, b"/bin/a"))]
-    #[case::no_words(&of(2, b"/bin/a\0a\0"))]
-    #[case::negative(&of(-1, b"/bin/a\0a\0"))]
+    #[case::no_path(&procargs_bytes(1, b"/bin/a"))]
+    #[case::no_words(&procargs_bytes(2, b"/bin/a\0a\0"))]
+    #[case::negative(&procargs_bytes(-1, b"/bin/a\0a\0"))]
     fn what_is_cut_short_is_nothing(#[case] bytes: &[u8]) {
         assert_eq!(parted(bytes), None);
     }

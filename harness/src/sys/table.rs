@@ -155,16 +155,13 @@ mod tests {
 
     /// Process 7, whose parent is 6, whose parent is 5, the first of a namespace; 4 is outside.
     #[rstest]
-    #[case::nobody_dies([RUNS, RUNS, RUNS], false)]
+    #[case::no_process_dies([RUNS, RUNS, RUNS], false)]
     #[case::itself([KILLED, RUNS, RUNS], true)]
     #[case::itself_dead([DEAD, RUNS, RUNS], true)]
     #[case::its_parent([RUNS, KILLED, RUNS], false)]
     #[case::the_first_of_its_namespace([RUNS, RUNS, KILLED], true)]
     #[case::the_first_dead([RUNS, RUNS, DEAD], true)]
-    fn whom_the_first_of_a_namespace_takes_along_is_doomed(
-        #[case] states: [&str; 3],
-        #[case] wanted: bool,
-    ) {
+    fn a_process_of_a_dying_namespace_is_doomed(#[case] states: [&str; 3], #[case] wanted: bool) {
         let status = |pid: Pid| {
             let place = match pid.as_raw() {
                 7 => "PPid:\t6\nNSpid:\t7\t3\n",

@@ -94,26 +94,26 @@ mod tests {
 
     #[test]
     fn a_descendant_is_not_waited_for() {
-        let folder = tempfile::tempdir().unwrap();
+        let directory = tempfile::tempdir().unwrap();
         let mut command = sh("sleep 600 & echo $! > pid");
-        command.current_dir(folder.path());
+        command.current_dir(directory.path());
         assert_eq!(finish("step", command, LONG), Ok(()));
-        let pid = std::fs::read_to_string(folder.path().join("pid")).unwrap();
+        let pid = std::fs::read_to_string(directory.path().join("pid")).unwrap();
         let pid = Pid::from_raw(pid.trim().parse().unwrap());
         nix::sys::signal::kill(pid, Signal::SIGKILL).unwrap();
     }
 
     #[test]
     fn who_takes_too_long_is_ended_with_its_group() {
-        let folder = tempfile::tempdir().unwrap();
-        let pipe = folder.path().join("pipe");
+        let directory = tempfile::tempdir().unwrap();
+        let pipe = directory.path().join("pipe");
         nix::unistd::mkfifo(&pipe, nix::sys::stat::Mode::S_IRWXU).unwrap();
         // Both hold the pipe open for writing; the end of file shows that both are gone.
         let open = File::options().read(true).write(true).open(&pipe).unwrap();
         let reader = File::open(&pipe).unwrap();
         let line = "exec 3>pipe; trap '' TERM; sleep 600 & echo said >&2; wait; wait";
         let mut command = sh(line);
-        command.current_dir(folder.path());
+        command.current_dir(directory.path());
         let error = finish("step", command, Duration::from_millis(300)).unwrap_err();
         assert!(error.starts_with("step: not done within 300 ms"), "{error}");
         assert!(error.ends_with("said"), "{error}");

@@ -9,16 +9,19 @@ use std::path::{Path, PathBuf};
 
 use nix::unistd::{AccessFlags, access};
 
-use super::Workspace;
+use super::ArmWorkspace;
 use crate::sys;
 
 /// The identity of each of the arm's own directories: the worker's, the arm's, and those below it.
 #[derive(Debug)]
-pub(crate) struct ArmDirectories(Vec<(&'static str, PathBuf, Identity)>, BTreeMap<String, PathBuf>);
+pub(crate) struct ArmDirectories(
+    Vec<(&'static str, PathBuf, DirectoryIdentity)>,
+    BTreeMap<String, PathBuf>,
+);
 
 /// The identity of one directory.
 #[derive(Debug, Clone, PartialEq, Eq)]
-enum Identity {
+enum DirectoryIdentity {
     Directory {
         /// Device, inode and mount.
         object: (u64, u64, u64),
@@ -40,12 +43,12 @@ pub(crate) struct DirectoryChange {
     /// One sentence.
     pub(crate) sentence: String,
     /// The visibility of the entries below it.
-    pub(crate) sight: Sight,
+    pub(crate) sight: EntryVisibility,
 }
 
 /// The visibility of the entries below a changed directory.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Sight {
+pub(crate) enum EntryVisibility {
     /// As before.
     Clear,
     /// It is the same directory, but closed to us.
@@ -59,12 +62,12 @@ const ABOVE: [&str; 3] = ["RUN", "WORKER", "ARM"];
 
 impl ArmDirectories {
     /// Looks at the directories of `workspace`.
-    pub(crate) fn look(workspace: &Workspace) -> Self {
+    pub(crate) fn observe_workspace(workspace: &ArmWorkspace) -> Self {
         let root = workspace.root();
         let above = ABOVE.into_iter().zip(above(root).map(Path::to_owned));
-        let own = workspace.folders().chain([("STATE", workspace.state())]);
+        let own = workspace.directories().chain([("STATE", workspace.state())]);
         let all = above.chain(own).map(|(name, path)| {
-            let identity = Identity::of(&path);
+            let identity = DirectoryIdentity::observe_path(&path);
             (name, path, identity)
         });
         Self(all.collect(), strays(root))
@@ -76,7 +79,7 @@ impl ArmDirectories {
         let mut changes: Vec<DirectoryChange> = Vec::new();
         for ((name, path, before), (_, _, now)) in self.0.iter().zip(&now.0) {
             let hidden = |change: &DirectoryChange| {
-                change.sight != Sight::Clear && path.starts_with(&change.path)
+                change.sight != EntryVisibility::Clear && path.starts_with(&change.path)
             };
             if before == now || changes.iter().any(hidden) {
                 continue;
@@ -116,8 +119,8 @@ fn strays(root: &Path) -> BTreeMap<String, PathBuf> {
     names.collect()
 }
 
-impl Identity {
-    fn of(path: &Path) -> Self {
+impl DirectoryIdentity {
+    fn observe_path(path: &Path) -> Self {
         let meta = match path.symlink_metadata() {
             Ok(meta) => meta,
             Err(error) if error.kind() == io::ErrorKind::NotFound => return Self::Absent,
@@ -138,11 +141,13 @@ impl Identity {
     }
 
     /// Describes in a few words the change from `before`.
-    fn against(&self, before: &Self) -> (String, Sight) {
+    fn against(&self, before: &Self) -> (String, EntryVisibility) {
         match (before, self) {
-            (_, Self::Absent) => ("is gone".to_owned(), Sight::Replaced),
-            (_, Self::Other(what)) => ((*what).to_owned(), Sight::Replaced),
-            (_, Self::Unseen(kind)) => (format!("cannot be looked at: {kind}"), Sight::Closed),
+            (_, Self::Absent) => ("is gone".to_owned(), EntryVisibility::Replaced),
+            (_, Self::Other(what)) => ((*what).to_owned(), EntryVisibility::Replaced),
+            (_, Self::Unseen(kind)) => {
+                (format!("cannot be looked at: {kind}"), EntryVisibility::Closed)
+            }
             (
                 Self::Directory { object, mode, owner, open },
                 Self::Directory { object: is_object, mode: is_mode, owner: _, open: is_open },
@@ -150,15 +155,21 @@ impl Identity {
                 if object != is_object {
                     let hidden = object.2 != is_object.2;
                     let what = if hidden { "is on another mount" } else { "is another directory" };
-                    return (what.to_owned(), Sight::Replaced);
+                    return (what.to_owned(), EntryVisibility::Replaced);
                 }
-                let sight = if *open && !is_open { Sight::Closed } else { Sight::Clear };
+                let sight = if *open && !is_open {
+                    EntryVisibility::Closed
+                } else {
+                    EntryVisibility::Clear
+                };
                 if mode != is_mode {
                     return (format!("has mode {is_mode:04o} instead of {mode:04o}"), sight);
                 }
                 (format!("has another owner than {}:{}", owner.0, owner.1), sight)
             }
-            (_, Self::Directory { .. }) => ("is another directory".to_owned(), Sight::Replaced),
+            (_, Self::Directory { .. }) => {
+                ("is another directory".to_owned(), EntryVisibility::Replaced)
+            }
         }
     }
 }
@@ -241,41 +252,41 @@ mod tests {
     #[case::arm(|arm: &Path| { fs::rename(arm, arm.with_file_name("old")).unwrap(); symlink("old", arm).unwrap(); }, &["$ARM is a link now"])]
     #[case::two(|arm: &Path| { set_mode(&arm.join("ws"), 0o700); set_mode(&arm.join("tmp"), 0o700); }, &["$WS has mode 0700 instead of 0755", "$TMPDIR has mode 0700 instead of 0755"])]
     fn what_is_done_to_a_directory_is_told(#[case] act: fn(&Path), #[case] told: &[&str]) {
-        let folder = tempfile::tempdir().unwrap();
+        let directory = tempfile::tempdir().unwrap();
         let case = case("act: {sh: 'true'}\nexpect: {allowed: {}}\n");
-        let root = folder.path().join("arm");
-        let workspace = Workspace::lay_out(&case, &root, "/p".as_ref(), "bx7").unwrap();
+        let root = directory.path().join("arm");
+        let workspace = ArmWorkspace::lay_out(&case, &root, "/p".as_ref(), "bx7").unwrap();
         ["ws", "out", "tmp"].iter().for_each(|name| set_mode(&root.join(name), 0o755));
-        let before = ArmDirectories::look(&workspace);
+        let before = ArmDirectories::observe_workspace(&workspace);
         act(&root);
-        let changes = before.changes(&ArmDirectories::look(&workspace));
+        let changes = before.changes(&ArmDirectories::observe_workspace(&workspace));
         let sentences: Vec<&str> = changes.iter().map(|c| c.sentence.as_str()).collect();
         assert_eq!(sentences, told);
         let clear = told.iter().all(|sentence| sentence.contains("mode"));
-        assert_eq!(changes.iter().all(|change| change.sight == Sight::Clear), clear);
+        assert_eq!(changes.iter().all(|change| change.sight == EntryVisibility::Clear), clear);
     }
 
     #[test]
     fn what_appears_beside_them_is_named() {
-        let folder = tempfile::tempdir().unwrap();
+        let directory = tempfile::tempdir().unwrap();
         let case = case("act: {sh: 'true'}\nexpect: {allowed: {}}\n");
-        let root = folder.path().join("arm");
-        let workspace = Workspace::lay_out(&case, &root, "/p".as_ref(), "bx7").unwrap();
-        let before = ArmDirectories::look(&workspace);
+        let root = directory.path().join("arm");
+        let workspace = ArmWorkspace::lay_out(&case, &root, "/p".as_ref(), "bx7").unwrap();
+        let before = ArmDirectories::observe_workspace(&workspace);
         fs::write(root.join("new"), "").unwrap();
-        fs::create_dir(folder.path().join("arm.old")).unwrap();
-        let appeared = before.appeared(&ArmDirectories::look(&workspace));
+        fs::create_dir(directory.path().join("arm.old")).unwrap();
+        let appeared = before.appeared(&ArmDirectories::observe_workspace(&workspace));
         let wanted = [
             ("$ARM/new".to_owned(), root.join("new")),
-            ("$WORKER/arm.old".to_owned(), folder.path().join("arm.old")),
+            ("$WORKER/arm.old".to_owned(), directory.path().join("arm.old")),
         ];
         assert_eq!(appeared, wanted);
     }
 
     #[test]
     fn held_directories_get_their_modes_back_and_others_do_not() {
-        let folder = tempfile::tempdir().unwrap();
-        let (own, other) = (folder.path().join("own"), folder.path().join("other"));
+        let directory = tempfile::tempdir().unwrap();
+        let (own, other) = (directory.path().join("own"), directory.path().join("other"));
         [&own, &other].iter().for_each(|path| fs::create_dir(path).unwrap());
         set_mode(&own, 0o755);
         set_mode(&other, 0o700);
@@ -288,7 +299,7 @@ mod tests {
         held.restore().unwrap();
         let mode = |path: &Path| path.symlink_metadata().unwrap().mode() & 0o777;
         assert_eq!(mode(&own), 0o755);
-        fs::rename(&own, folder.path().join("moved")).unwrap();
+        fs::rename(&own, directory.path().join("moved")).unwrap();
         symlink("other", &own).unwrap();
         assert!(held.restore().unwrap_err().to_string().contains("another directory"));
         assert_eq!(mode(&other), 0o700);

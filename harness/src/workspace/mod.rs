@@ -1,10 +1,10 @@
 //! The workspace of one arm: directories, files, listeners and a victim, made from a case's fixture
-//! and removed with the value. Main type: [`Workspace`].
+//! and removed with the value. Main type: [`ArmWorkspace`].
 
 mod bounded;
 mod directories;
-mod lay;
-mod listen;
+mod fixture;
+mod listeners;
 mod nested;
 #[cfg_attr(not(target_os = "linux"), path = "no_network.rs")]
 mod network;
@@ -21,36 +21,36 @@ use std::process::Command;
 use std::time::Duration;
 
 use boxproof_cases::Case;
-use boxproof_cases::vars::Vars;
+use boxproof_cases::vars::VariableValues;
 
 pub use bounded::finish;
-pub(crate) use directories::{ArmDirectories, DirectoryChange, HeldDirectories, Sight};
-pub use lay::{REPOSITORY_FILES, REPOSITORY_FOLDERS};
-pub use listen::{
-    Listener, Listeners, NAMES as LISTENERS, VERB as LISTEN_VERB, serve as serve_listeners,
+pub(crate) use directories::{ArmDirectories, DirectoryChange, EntryVisibility, HeldDirectories};
+pub use fixture::{REPOSITORY_DIRECTORIES, REPOSITORY_FILES};
+pub use listeners::{
+    ArmListener, ArmListeners, NAMES as LISTENERS, VERB as LISTEN_VERB, serve as serve_listeners,
 };
 pub use network::{VERB as NETWORK_VERB, serve as serve_network};
-pub(crate) use snapshot::Tree;
-pub use snapshot::{Facts, Snapshot};
-pub use terminal::Terminal;
-pub use victim::{VERB as VICTIM_VERB, Victim, serve as serve_victim};
-pub(crate) use walk::{Found, walk};
+pub(crate) use snapshot::EntryTree;
+pub use snapshot::{PathFacts, PathSnapshot};
+pub use terminal::ArmTerminal;
+pub use victim::{RunningVictim, VERB as VICTIM_VERB, serve as serve_victim};
+pub(crate) use walk::{FoundEntry, walk};
 
 use crate::names::ArmNames;
 use crate::removal::{Leftover, OwnedDirectory};
 use crate::sys;
 use crate::sys::MountPlace;
-use crate::sys::network::Namespaces;
+use crate::sys::network::NetworkNamespaces;
 
 /// Everything one arm acts on.
 #[derive(Debug)]
-pub struct Workspace {
+pub struct ArmWorkspace {
     root: PathBuf,
     directory: OwnedDirectory,
     /// The names of its directories.
     names: ArmNames,
     /// The value of each variable in this arm.
-    pub vars: Vars,
+    pub vars: VariableValues,
     /// The secret word of this arm.
     pub nonce: String,
     /// The word in the nonce's place in what the probe writes: only its file tells it.
@@ -58,13 +58,13 @@ pub struct Workspace {
     /// The made-up secret of this arm.
     pub canary: String,
     /// The sockets on which the harness listens.
-    pub listeners: Listeners,
+    pub listeners: ArmListeners,
     /// A process of ours that an act may try to touch.
-    pub victim: Option<Victim>,
+    pub victim: Option<RunningVictim>,
     /// The launcher's terminal.
-    pub terminal: Option<Terminal>,
+    pub terminal: Option<ArmTerminal>,
     /// The network of its own, where names of the case lead.
-    pub(crate) network: Option<Namespaces>,
+    pub(crate) network: Option<NetworkNamespaces>,
     /// The mounts of a nested host besides those of the case.
     host_mounts: Vec<MountPlace>,
     /// Its directories as they were made.
@@ -73,7 +73,7 @@ pub struct Workspace {
     removed: bool,
 }
 
-impl Workspace {
+impl ArmWorkspace {
     /// Lays out the fixture of `case` below `root`, which must not exist.
     ///
     /// # Errors
@@ -81,17 +81,18 @@ impl Workspace {
     pub fn lay_out(case: &Case, root: &Path, probe: &Path, run_id: &str) -> Result<Self, String> {
         let nonce = format!("{run_id}-{}", random::<8>()?);
         // Of a probe that cannot be read no record is believed.
-        let unknown = boxproof_probes::Key::new(sys::random_bytes().map_err(|e| e.to_string())?);
-        let probe_key = boxproof_probes::Key::read(probe).unwrap_or(Some(unknown));
-        let names = ArmNames::of(run_id);
+        let unknown =
+            boxproof_probes::SealKey::new(sys::random_bytes().map_err(|e| e.to_string())?);
+        let probe_key = boxproof_probes::SealKey::read(probe).unwrap_or(Some(unknown));
+        let names = ArmNames::for_run(run_id);
         let canary = format!("{}{}", if names.ordinary { "" } else { "CANARY" }, random::<12>()?);
-        let mut vars = Vars::default();
+        let mut vars = VariableValues::default();
         let (root, directory) = own_root(root, &nonce)?;
-        for (part, name) in names.folders() {
+        for (part, name) in names.directories() {
             vars.set(name, root.join(part).to_string_lossy());
         }
-        for part in names.folders().map(|(part, _)| part).into_iter().chain([names.state]) {
-            lay::directory(directory.inode(), part.as_ref())
+        for part in names.directories().map(|(part, _)| part).into_iter().chain([names.state]) {
+            fixture::directory(directory.inode(), part.as_ref())
                 .map_err(|e| format!("{}: {e}", root.join(part).display()))?;
         }
         vars.set("PROBE", probe.to_string_lossy());
@@ -102,10 +103,10 @@ impl Workspace {
             directory,
             names,
             vars,
-            probe_word: boxproof_probes::word(probe_key.as_ref(), &nonce),
+            probe_word: boxproof_probes::sealed_nonce(probe_key.as_ref(), &nonce),
             nonce,
             canary,
-            listeners: Listeners::default(),
+            listeners: ArmListeners::default(),
             victim: None,
             terminal: None,
             network: None,
@@ -113,11 +114,11 @@ impl Workspace {
             made: None,
             removed: false,
         };
-        workspace.made = Some(ArmDirectories::look(&workspace));
+        workspace.made = Some(ArmDirectories::observe_workspace(&workspace));
         workspace.start_services(case, probe)?;
         workspace.lay_files(case)?;
         case.launcher.nested.iter().try_for_each(|nested| workspace.lay_nested(nested))?;
-        workspace.check_places(&ArmDirectories::look(&workspace))?;
+        workspace.check_places(&ArmDirectories::observe_workspace(&workspace))?;
         workspace.prepare(case)?;
         Ok(workspace)
     }
@@ -126,10 +127,11 @@ impl Workspace {
     fn start_services(&mut self, case: &Case, probe: &Path) -> Result<(), String> {
         self.start_listeners(case, probe)?;
         if let Some(tty) = &case.launcher.tty {
-            self.terminal = Some(Terminal::open(tty).map_err(|e| format!("terminal: {e}"))?);
+            self.terminal = Some(ArmTerminal::open(tty).map_err(|e| format!("terminal: {e}"))?);
         }
         if case.uses("VICTIM") {
-            let victim = Victim::start(probe, &self.nonce).map_err(|e| format!("victim: {e}"))?;
+            let victim =
+                RunningVictim::start(probe, &self.nonce).map_err(|e| format!("victim: {e}"))?;
             self.vars.set("VICTIM", victim.pid().to_string());
             self.victim = Some(victim);
         }
@@ -138,7 +140,7 @@ impl Workspace {
 
     /// Starts the listeners on the host's network, or on one of its own.
     fn start_listeners(&mut self, case: &Case, probe: &Path) -> Result<(), String> {
-        let names = listen::NAMES.iter().copied().filter(|name| case.uses(name));
+        let names = listeners::NAMES.iter().copied().filter(|name| case.uses(name));
         if case.launcher.hosts.is_empty() {
             for name in names {
                 let value =
@@ -160,19 +162,19 @@ impl Workspace {
 
     fn lay_files(&self, case: &Case) -> Result<(), String> {
         // Hard links last: their targets must be there.
-        let is_hardlink = |entry: &boxproof_cases::case::Entry| {
+        let is_hardlink = |entry: &boxproof_cases::case::FixtureEntry| {
             matches!(entry.kind, boxproof_cases::case::EntryKind::Hardlink(_))
         };
         let (last, first): (Vec<_>, Vec<_>) =
             case.fixture.iter().partition(|(_, entry)| is_hardlink(entry));
         for (path, entry) in first.into_iter().chain(last) {
             let place = self.place(path)?;
-            lay::entry(&place, entry, self).map_err(|e| format!("fixture {path}: {e}"))?;
+            fixture::entry(&place, entry, self).map_err(|e| format!("fixture {path}: {e}"))?;
         }
         // Modes after contents, and entries below before those above: a directory without
         // permissions takes no files any more, and closes those it has.
         for (path, entry) in case.fixture.iter().rev() {
-            lay::mode(&self.place(path)?, entry, self)
+            fixture::mode(&self.place(path)?, entry, self)
                 .map_err(|e| format!("fixture {path}: {e}"))?;
         }
         Ok(())
@@ -185,7 +187,7 @@ impl Workspace {
     /// The directory that was replaced.
     pub(crate) fn check_places(&self, now: &ArmDirectories) -> Result<(), String> {
         let mut changes = self.made.iter().flat_map(|made| made.changes(now));
-        let what = match changes.find(|change| change.sight == Sight::Replaced) {
+        let what = match changes.find(|change| change.sight == EntryVisibility::Replaced) {
             Some(change) => change.sentence,
             None if self.directory.is_in_place() => return Ok(()),
             None => "$ARM is not in place".to_owned(),
@@ -234,15 +236,18 @@ impl Workspace {
     }
 
     /// The directories a command could write to, by the variable each is known by.
-    pub fn folders(&self) -> impl Iterator<Item = (&'static str, PathBuf)> + '_ {
-        self.names.folders().into_iter().map(|(folder, name)| (name, self.root.join(folder)))
+    pub fn directories(&self) -> impl Iterator<Item = (&'static str, PathBuf)> + '_ {
+        self.names
+            .directories()
+            .into_iter()
+            .map(|(directory, name)| (name, self.root.join(directory)))
     }
 
     /// Replaces the names in `bytes` that differ from arm to arm by their variables.
     pub fn neutral(&self, bytes: &[u8]) -> Vec<u8> {
         let mut text = bytes.to_vec();
         let names = ["NONCE", "CANARY", "PROBE", "WS", "OUT", "HOME", "TMPDIR", "VICTIM"];
-        for name in names.iter().chain(listen::NAMES) {
+        for name in names.iter().chain(listeners::NAMES) {
             if let Some(value) = self.vars.get(name).filter(|value| value.len() > 3) {
                 text = replace(&text, value.as_bytes(), format!("${name}").as_bytes());
             }
@@ -251,14 +256,14 @@ impl Workspace {
     }
 }
 
-impl Workspace {
-    /// Does for text what [`Workspace::neutral`] does for bytes.
+impl ArmWorkspace {
+    /// Does for text what [`ArmWorkspace::neutral`] does for bytes.
     pub fn neutral_text(&self, text: &str) -> String {
         String::from_utf8_lossy(&self.neutral(text.as_bytes())).into_owned()
     }
 }
 
-impl Workspace {
+impl ArmWorkspace {
     /// Removes everything of the arm and returns what stays, one sentence each.
     pub(crate) fn remove(mut self) -> Vec<String> {
         let left = self.remove_once();
@@ -274,7 +279,7 @@ impl Workspace {
     }
 }
 
-impl Drop for Workspace {
+impl Drop for ArmWorkspace {
     fn drop(&mut self) {
         // The scratch directory tries the rest again, and reports it.
         self.remove_once();
@@ -295,7 +300,7 @@ fn own_root(root: &Path, nonce: &str) -> Result<(PathBuf, OwnedDirectory), Strin
 }
 
 /// The environment every launcher starts from.
-pub fn base_env(vars: &Vars, names: ArmNames) -> BTreeMap<String, String> {
+pub fn base_env(vars: &VariableValues, names: ArmNames) -> BTreeMap<String, String> {
     let path = "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin";
     let user = [("USER", names.home), ("LOGNAME", names.home), ("SHELL", "/bin/sh")];
     let terminal = if names.ordinary { "xterm-256color" } else { "dumb" };

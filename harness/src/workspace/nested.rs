@@ -7,25 +7,25 @@ use std::path::Path;
 
 use boxproof_cases::case::Nested;
 
-use super::{Workspace, lay};
+use super::{ArmWorkspace, fixture};
 use crate::sys::{MountPlace, NestedPlaces};
 
 /// Directories of the host that a nested one can have more in.
 const ADDED_TO: [&str; 2] = ["/run", "/etc"];
 
-impl Workspace {
+impl ArmWorkspace {
     /// Lays out what `nested` has of its own, beside the directories that a command could write to.
     ///
     /// # Errors
     /// The part that could not be made, and the reason.
     pub(super) fn lay_nested(&mut self, nested: &Nested) -> Result<(), String> {
         let host = self.root().join("host");
-        lay::directory(self.directory.inode(), "host/root".as_ref())
+        fixture::directory(self.directory.inode(), "host/root".as_ref())
             .map_err(|e| format!("nested host: {e}"))?;
         for (path, entry) in &nested.files {
             let place = host.join(path.trim_start_matches('/'));
-            lay::entry(&place, entry, self)
-                .and_then(|()| lay::mode(&place, entry, self))
+            fixture::entry(&place, entry, self)
+                .and_then(|()| fixture::mode(&place, entry, self))
                 .map_err(|e| format!("nested {path}: {e}"))?;
         }
         for name in ADDED_TO {

@@ -12,9 +12,9 @@ use std::time::Duration;
 use nix::sys::socket::{AddressFamily, SockFlag, SockType, socketpair};
 
 use super::finish;
-use super::listen::{Listeners, NAMES, Reach, socket};
+use super::listeners::{ArmListeners, ListenerReach, NAMES, socket};
 use crate::sys;
-use crate::sys::network::{Namespaces, Network, hand_over, own, take_over};
+use crate::sys::network::{NetworkNamespaces, PreparedNetwork, hand_over, own, take_over};
 
 /// The hidden verb under which the program makes one.
 pub const VERB: &str = "__network";
@@ -26,7 +26,7 @@ const PATIENCE: Duration = Duration::from_secs(20);
 const SWITCH: &str = "hosts: files\npasswd: files\ngroup: files\n";
 
 /// The values of the listeners' variables.
-type Values = Vec<(&'static str, String)>;
+type ListenerValues = Vec<(&'static str, String)>;
 
 /// Makes a network in which the names of `hosts` (a file's text) lead somewhere, with the listeners
 /// called `names` in it; each one's name and what its variable stands for.
@@ -37,8 +37,8 @@ pub(super) fn make(
     (program, root, nonce): (&Path, &Path, &str),
     hosts: &str,
     names: &[&'static str],
-    listeners: &mut Listeners,
-) -> Result<(Namespaces, Values), String> {
+    listeners: &mut ArmListeners,
+) -> Result<(NetworkNamespaces, ListenerValues), String> {
     let why = |error: io::Error| format!("a network of its own: {error}");
     let file = root.join("hosts");
     std::fs::write(&file, hosts).map_err(why)?;
@@ -57,7 +57,7 @@ pub(super) fn make(
         Some(rest) => (rest.lines(), Some(next()?)),
         None => (text.lines(), None),
     };
-    let namespaces = Namespaces { user, net: next()?, mnt: next()? };
+    let namespaces = NetworkNamespaces { user, net: next()?, mnt: next()? };
     let mut values = Vec::new();
     for name in names {
         let value = lines.next().ok_or_else(|| format!("listener ${name} is missing"))?;
@@ -84,13 +84,14 @@ fn hand_out(args: &[OsString]) -> io::Result<()> {
     };
     let (root, nonce) = (Path::new(root), nonce.to_string_lossy());
     let hosts = root.join("hosts");
-    let network = Network::of(&hosts, &root.join("nsswitch.conf"), addresses(&hosts)?)?;
+    let network =
+        PreparedNetwork::prepare_network(&hosts, &root.join("nsswitch.conf"), addresses(&hosts)?)?;
     let needed_user = network.enter()?;
     let mut sockets = Vec::new();
     for name in names {
         let known = NAMES.iter().find(|known| name == *known);
         let name = known.ok_or_else(|| io::Error::other("no listener is called so"))?;
-        let opened = socket(name, &root.join("out"), &nonce, Reach::Everywhere);
+        let opened = socket(name, &root.join("out"), &nonce, ListenerReach::Everywhere);
         sockets.push(opened.map_err(|e| io::Error::other(format!("listener ${name}: {e}")))?);
     }
     let namespaces = own(needed_user)?;

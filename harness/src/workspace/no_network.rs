@@ -3,14 +3,14 @@
 use std::ffi::OsString;
 use std::path::Path;
 
-use super::listen::Listeners;
-use crate::sys::network::Namespaces;
+use super::listeners::ArmListeners;
+use crate::sys::network::NetworkNamespaces;
 
 /// The hidden verb under which the program would make one.
 pub const VERB: &str = "__network";
 
 /// The values of the listeners' variables.
-type Values = Vec<(&'static str, String)>;
+type ListenerValues = Vec<(&'static str, String)>;
 
 /// Fails: there are no networks of one's own here.
 ///
@@ -20,8 +20,8 @@ pub(super) fn make(
     _: (&Path, &Path, &str),
     _: &str,
     _: &[&'static str],
-    _: &mut Listeners,
-) -> Result<(Namespaces, Values), String> {
+    _: &mut ArmListeners,
+) -> Result<(NetworkNamespaces, ListenerValues), String> {
     Err("there are no networks of one's own here".to_owned())
 }
 

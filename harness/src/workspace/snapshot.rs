@@ -7,12 +7,12 @@ use std::os::unix::ffi::OsStrExt;
 use std::os::unix::fs::{FileTypeExt, MetadataExt};
 use std::path::Path;
 
-use super::walk::{Found, walk};
+use super::walk::{FoundEntry, walk};
 use crate::plain_file::{self, ReadBudget};
 
 /// The facts about one path.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Facts {
+pub struct PathFacts {
     /// Its type, and what it holds: a hash, a link's target.
     pub holds: String,
     /// Permission bits and type bits.
@@ -32,26 +32,26 @@ pub struct Facts {
 
 /// The facts about a path and every path below it; empty if the path is absent.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
-pub struct Snapshot {
-    entries: BTreeMap<String, Facts>,
+pub struct PathSnapshot {
+    entries: BTreeMap<String, PathFacts>,
     /// The reason why there may be more.
     cut: Option<String>,
 }
 
-impl Snapshot {
+impl PathSnapshot {
     /// Takes a snapshot of `path` without following a link at its end.
     ///
     /// # Errors
     /// The reason why it is unknown whether the path exists.
     pub fn take(path: &Path) -> Result<Self, String> {
         let mut budget = ReadBudget::default();
-        let mut entries: BTreeMap<String, Facts> = BTreeMap::new();
+        let mut entries: BTreeMap<String, PathFacts> = BTreeMap::new();
         let name = |at: &Path| at.strip_prefix(path).unwrap_or(at).to_string_lossy().into_owned();
         let cut = walk(path, |found| match found {
-            Found::Entry(at, meta) => {
-                entries.insert(name(at), Facts::of(at, meta, &mut budget));
+            FoundEntry::Entry(at, meta) => {
+                entries.insert(name(at), PathFacts::from_metadata(at, meta, &mut budget));
             }
-            Found::Closed(at, error) => {
+            FoundEntry::Closed(at, error) => {
                 if let Some(facts) = entries.get_mut(&name(at)) {
                     facts.holds = closed(error);
                 }
@@ -83,7 +83,7 @@ impl Snapshot {
     }
 }
 
-fn change(before: Option<&Facts>, now: Option<&Facts>) -> String {
+fn change(before: Option<&PathFacts>, now: Option<&PathFacts>) -> String {
     match (before, now) {
         (None, _) => "appeared".to_owned(),
         (_, None) => "is gone".to_owned(),
@@ -107,8 +107,8 @@ fn change(before: Option<&Facts>, now: Option<&Facts>) -> String {
     }
 }
 
-impl Facts {
-    fn of(path: &Path, meta: &fs::Metadata, budget: &mut ReadBudget) -> Self {
+impl PathFacts {
+    fn from_metadata(path: &Path, meta: &fs::Metadata, budget: &mut ReadBudget) -> Self {
         let is_dir = meta.is_dir();
         let changed = if is_dir { (0, 0) } else { (meta.ctime(), meta.ctime_nsec()) };
         Self {
@@ -126,7 +126,7 @@ impl Facts {
 
 /// Describes a directory whose entries cannot be listed.
 fn closed(error: &io::Error) -> String {
-    format!("a folder that cannot be listed ({})", error.kind())
+    format!("a directory that cannot be listed ({})", error.kind())
 }
 
 /// The type, and the content where there is one; and whether that was too large to be read. Never
@@ -143,7 +143,7 @@ fn holds(path: &Path, meta: &fs::Metadata, budget: &mut ReadBudget) -> (String, 
         };
     }
     let text = if kind.is_dir() {
-        "a folder".to_owned()
+        "a directory".to_owned()
     } else if kind.is_symlink() {
         let target = fs::read_link(path).unwrap_or_default();
         format!("a link to {}", target.display())
@@ -175,14 +175,14 @@ fn attributes(path: &Path) -> BTreeMap<Vec<u8>, Vec<u8>> {
 
 /// The entries below a directory, by which two arms are compared.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
-pub(crate) struct Tree {
+pub(crate) struct EntryTree {
     /// Every name, with type, mode and content.
     pub(crate) entries: BTreeMap<String, String>,
     /// The reason why there may be more, or why something was not read.
     pub(crate) cut: Option<String>,
 }
 
-impl Tree {
+impl EntryTree {
     /// Looks at what is below `directory`; files are read only where `contents` is asked for.
     pub(crate) fn take(directory: &Path, contents: bool) -> Self {
         let mut budget = ReadBudget::default();
@@ -190,9 +190,9 @@ impl Tree {
         let name =
             |at: &Path| at.strip_prefix(directory).unwrap_or(at).to_string_lossy().into_owned();
         let cut = walk(directory, |found| match found {
-            Found::Entry(at, _) if at == directory => {}
-            Found::Entry(at, _) if !contents => drop(entries.insert(name(at), String::new())),
-            Found::Entry(at, meta) => {
+            FoundEntry::Entry(at, _) if at == directory => {}
+            FoundEntry::Entry(at, _) if !contents => drop(entries.insert(name(at), String::new())),
+            FoundEntry::Entry(at, meta) => {
                 let mode = if meta.is_symlink() { 0 } else { meta.mode() & 0o7777 };
                 let (holds, is_unread) = holds(at, meta, &mut budget);
                 if is_unread {
@@ -200,9 +200,9 @@ impl Tree {
                 }
                 entries.insert(name(at), format!("{mode:04o} {holds}"));
             }
-            Found::Closed(at, error) => {
+            FoundEntry::Closed(at, error) => {
                 if let Some(what) = entries.get_mut(&name(at)) {
-                    *what = what.replace("a folder", &closed(error));
+                    *what = what.replace("a directory", &closed(error));
                 }
             }
         });
@@ -223,59 +223,59 @@ mod tests {
     #[case(|f: &Path| fs::hard_link(f, f.with_extension("l")).unwrap(), "number of links")]
     #[case(|f: &Path| { fs::rename(f, f.with_extension("o")).unwrap(); fs::copy(f.with_extension("o"), f).unwrap(); }, "another")]
     fn every_change_shows(#[case] act: fn(&Path), #[case] words: &str) {
-        let folder = tempfile::tempdir().unwrap();
-        let file = folder.path().join("f");
+        let directory = tempfile::tempdir().unwrap();
+        let file = directory.path().join("f");
         fs::write(&file, "x").unwrap();
-        let before = Snapshot::take(&file).unwrap();
-        assert_eq!(before.difference(&Snapshot::take(&file).unwrap()), Ok(None));
+        let before = PathSnapshot::take(&file).unwrap();
+        assert_eq!(before.difference(&PathSnapshot::take(&file).unwrap()), Ok(None));
         act(&file);
-        let difference = before.difference(&Snapshot::take(&file).unwrap()).unwrap().unwrap();
+        let difference = before.difference(&PathSnapshot::take(&file).unwrap()).unwrap().unwrap();
         assert!(difference.contains(words), "{difference}");
     }
 
     #[rstest]
-    #[case("folder")]
+    #[case("directory")]
     #[case("absent")]
     fn a_link_is_a_link_whatever_it_leads_to(#[case] target: &str) {
-        let folder = tempfile::tempdir().unwrap();
-        fs::create_dir(folder.path().join("folder")).unwrap();
-        let link = folder.path().join("link");
+        let directory = tempfile::tempdir().unwrap();
+        fs::create_dir(directory.path().join("directory")).unwrap();
+        let link = directory.path().join("link");
         std::os::unix::fs::symlink(target, &link).unwrap();
-        let before = Snapshot::take(&link).unwrap();
+        let before = PathSnapshot::take(&link).unwrap();
         assert!(!before.is_absent());
-        fs::write(folder.path().join("folder/new"), "").unwrap();
+        fs::write(directory.path().join("directory/new"), "").unwrap();
         assert_eq!(
-            before.difference(&Snapshot::take(&link).unwrap()),
+            before.difference(&PathSnapshot::take(&link).unwrap()),
             Ok(None),
             "what is behind it is apart"
         );
         fs::remove_file(&link).unwrap();
         std::os::unix::fs::symlink("other", &link).unwrap();
-        let difference = before.difference(&Snapshot::take(&link).unwrap()).unwrap().unwrap();
+        let difference = before.difference(&PathSnapshot::take(&link).unwrap()).unwrap().unwrap();
         assert!(difference.contains("a link to other"), "{difference}");
     }
 
     #[test]
-    fn a_folder_is_looked_at_to_the_bottom() {
-        let folder = tempfile::tempdir().unwrap();
-        fs::create_dir(folder.path().join("a")).unwrap();
-        let before = Snapshot::take(folder.path()).unwrap();
-        fs::write(folder.path().join("a/new"), "").unwrap();
+    fn a_directory_is_looked_at_to_the_bottom() {
+        let directory = tempfile::tempdir().unwrap();
+        fs::create_dir(directory.path().join("a")).unwrap();
+        let before = PathSnapshot::take(directory.path()).unwrap();
+        fs::write(directory.path().join("a/new"), "").unwrap();
         let difference =
-            before.difference(&Snapshot::take(folder.path()).unwrap()).unwrap().unwrap();
+            before.difference(&PathSnapshot::take(directory.path()).unwrap()).unwrap().unwrap();
         assert!(difference.starts_with('a'), "{difference}");
-        assert!(Snapshot::take(&folder.path().join("none")).unwrap().is_absent());
+        assert!(PathSnapshot::take(&directory.path().join("none")).unwrap().is_absent());
     }
 
     #[rstest]
     #[case(false)]
     #[case(true)]
     fn a_change_that_is_undone_shows(#[case] below: bool) {
-        let folder = tempfile::tempdir().unwrap();
-        let file = folder.path().join("f");
+        let directory = tempfile::tempdir().unwrap();
+        let file = directory.path().join("f");
         fs::write(&file, "one").unwrap();
-        let top = if below { folder.path() } else { &file };
-        let before = Snapshot::take(top).unwrap();
+        let top = if below { directory.path() } else { &file };
+        let before = PathSnapshot::take(top).unwrap();
         let modified = fs::metadata(&file).unwrap().modified().unwrap();
         let opened = fs::File::options().write(true).open(&file).unwrap();
         for text in ["two", "one"] {
@@ -286,7 +286,7 @@ mod tests {
         let mut difference = None;
         while difference.is_none() && std::time::Instant::now() < deadline {
             opened.set_modified(modified).unwrap();
-            difference = before.difference(&Snapshot::take(top).unwrap()).unwrap();
+            difference = before.difference(&PathSnapshot::take(top).unwrap()).unwrap();
         }
         let difference = difference.unwrap();
         assert!(difference.contains("another change time"), "{difference}");
@@ -294,16 +294,16 @@ mod tests {
 
     #[test]
     fn who_cannot_look_does_not_say_that_nothing_is_there() {
-        let folder = tempfile::tempdir().unwrap();
-        let closed = folder.path().join("closed");
+        let directory = tempfile::tempdir().unwrap();
+        let closed = directory.path().join("closed");
         fs::create_dir(&closed).unwrap();
         // Root can open every directory, but no user a name that is too long.
-        let error = Snapshot::take(&closed.join("x".repeat(300))).unwrap_err();
+        let error = PathSnapshot::take(&closed.join("x".repeat(300))).unwrap_err();
         assert!(error.contains("too long"), "{error}");
         std::os::unix::fs::symlink("loop", closed.join("loop")).unwrap();
-        let error = Snapshot::take(&closed.join("loop/f")).unwrap_err();
+        let error = PathSnapshot::take(&closed.join("loop/f")).unwrap_err();
         assert!(error.contains("symbolic links"), "{error}");
         fs::write(closed.join("f"), "").unwrap();
-        assert!(Snapshot::take(&closed.join("f/g")).unwrap().is_absent());
+        assert!(PathSnapshot::take(&closed.join("f/g")).unwrap().is_absent());
     }
 }

@@ -8,7 +8,7 @@ use std::os::unix::fs::OpenOptionsExt;
 use std::process::Stdio;
 use std::time::{Duration, Instant};
 
-use boxproof_cases::case::{Size, Tty};
+use boxproof_cases::case::{TerminalSize, Tty};
 use nix::fcntl::{FcntlArg, FdFlag, OFlag, fcntl};
 use nix::poll::{PollFd, PollFlags, PollTimeout, poll};
 use nix::pty::{OpenptyResult, openpty};
@@ -27,7 +27,7 @@ const HAND_OVER: Duration = Duration::from_secs(5);
 
 /// A terminal; dropping it hangs it up.
 #[derive(Debug)]
-pub struct Terminal {
+pub struct ArmTerminal {
     /// Our end; gone once it is hung up.
     master: Option<File>,
     slave: OwnedFd,
@@ -35,7 +35,7 @@ pub struct Terminal {
     shown: Vec<u8>,
 }
 
-impl Terminal {
+impl ArmTerminal {
     /// A new terminal as `tty` says.
     ///
     /// # Errors
@@ -101,7 +101,7 @@ impl Terminal {
     ///
     /// # Errors
     /// Returns an error when it does not take or hand over a word of ours.
-    pub fn settle(&mut self) -> io::Result<()> {
+    pub fn drain_output(&mut self) -> io::Result<()> {
         if self.master.is_none() {
             return Ok(());
         }
@@ -142,7 +142,7 @@ impl Terminal {
     ///
     /// # Errors
     /// Returns an error when it is hung up.
-    pub fn resize(&self, size: Size) -> io::Result<()> {
+    pub fn resize(&self, size: TerminalSize) -> io::Result<()> {
         let end = self.master.as_ref().ok_or(io::ErrorKind::BrokenPipe)?;
         sys::resize(end.as_fd(), size.rows, size.columns)
     }
@@ -174,11 +174,11 @@ impl Terminal {
 mod tests {
     use super::*;
 
-    fn terminal(cooked: bool) -> Terminal {
-        Terminal::open(&Tty { cooked, ..Tty::default() }).unwrap()
+    fn terminal(cooked: bool) -> ArmTerminal {
+        ArmTerminal::open(&Tty { cooked, ..Tty::default() }).unwrap()
     }
 
-    fn write(terminal: &Terminal, text: &str) {
+    fn write(terminal: &ArmTerminal, text: &str) {
         nix::unistd::write(&terminal.slave, text.as_bytes()).unwrap();
     }
 
@@ -198,9 +198,9 @@ mod tests {
         for (cooked, shown) in [(false, "one\ntwo"), (true, "one\r\ntwo")] {
             let mut terminal = terminal(cooked);
             write(&terminal, "one\n");
-            terminal.settle().unwrap();
+            terminal.drain_output().unwrap();
             write(&terminal, "two");
-            terminal.settle().unwrap();
+            terminal.drain_output().unwrap();
             assert_eq!(String::from_utf8_lossy(terminal.shown()), shown);
         }
     }
@@ -210,11 +210,11 @@ mod tests {
         let terminal = terminal(false);
         let size = || nix::unistd::isatty(&terminal.slave).map(|_| stty(&terminal, "size"));
         assert_eq!(size().unwrap(), "24 80\n");
-        terminal.resize(Size { rows: 5, columns: 9 }).unwrap();
+        terminal.resize(TerminalSize { rows: 5, columns: 9 }).unwrap();
         assert_eq!(size().unwrap(), "5 9\n");
     }
 
-    fn stty(terminal: &Terminal, arg: &str) -> String {
+    fn stty(terminal: &ArmTerminal, arg: &str) -> String {
         let mut command = std::process::Command::new("stty");
         let output = command.arg(arg).stdin(terminal.stdio().unwrap()).output().unwrap();
         assert!(output.status.success(), "{output:?}");
@@ -235,11 +235,13 @@ mod tests {
     fn who_is_hung_up_takes_nothing_and_keeps_what_it_showed() {
         let mut terminal = terminal(false);
         write(&terminal, "said");
-        terminal.settle().unwrap();
+        terminal.drain_output().unwrap();
         terminal.hang_up();
-        assert!(terminal.type_in("x").is_err() && terminal.resize(Size::default()).is_err());
+        assert!(
+            terminal.type_in("x").is_err() && terminal.resize(TerminalSize::default()).is_err()
+        );
         assert!(terminal.changed().is_err() && terminal.descriptor().is_none());
-        terminal.settle().unwrap();
+        terminal.drain_output().unwrap();
         assert_eq!(terminal.shown(), b"said");
     }
 }

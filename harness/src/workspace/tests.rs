@@ -9,22 +9,22 @@ use super::*;
 use crate::testing::case;
 
 /// A workspace of `fixture` below a directory of its own.
-fn laid(fixture: &str) -> (tempfile::TempDir, Result<Workspace, String>) {
-    let folder = tempfile::tempdir().unwrap();
+fn laid(fixture: &str) -> (tempfile::TempDir, Result<ArmWorkspace, String>) {
+    let directory = tempfile::tempdir().unwrap();
     let case = case(&format!("{fixture}\nact: {{sh: 'true'}}\nexpect: {{allowed: {{}}}}\n"));
-    let probe = folder.path().join("boxprobe");
-    let workspace = Workspace::lay_out(&case, &folder.path().join("arm"), &probe, "bx7");
-    (folder, workspace)
+    let probe = directory.path().join("boxprobe");
+    let workspace = ArmWorkspace::lay_out(&case, &directory.path().join("arm"), &probe, "bx7");
+    (directory, workspace)
 }
 
 #[test]
 fn every_kind_of_entry_is_laid() {
-    let (_folder, workspace) = laid(
+    let (_directory, workspace) = laid(
         "fixture:
   text: $CANARY
   deep/er/file: x
   exact: {file: x, mode: '0640'}
-  folder: {dir: {}, mode: '0700'}
+  directory: {dir: {}, mode: '0700'}
   link: {link: $OUT/absent}
   first: {hardlink: text}
   pipe: {fifo: {}, mode: '0600'}
@@ -37,8 +37,8 @@ fn every_kind_of_entry_is_laid() {
     assert_eq!(text, workspace.canary);
     assert!(meta("deep/er/file").is_file());
     assert_eq!(meta("exact").mode() & 0o7777, 0o640);
-    assert!(meta("folder").is_dir());
-    assert_eq!(meta("folder").mode() & 0o7777, 0o700);
+    assert!(meta("directory").is_dir());
+    assert_eq!(meta("directory").mode() & 0o7777, 0o700);
     let target = fs::read_link(workspace.place("link").unwrap()).unwrap();
     assert_eq!(target, workspace.place("$OUT/absent").unwrap());
     assert_eq!(meta("first").ino(), meta("text").ino());
@@ -51,11 +51,11 @@ fn every_kind_of_entry_is_laid() {
 
 #[test]
 fn what_an_earlier_arm_left_is_never_laid_over_nor_in_the_way() {
-    let folder = tempfile::tempdir().unwrap();
-    let root = folder.path().join("arm");
+    let directory = tempfile::tempdir().unwrap();
+    let root = directory.path().join("arm");
     fs::create_dir_all(root.join("ws/left")).unwrap();
     let case = case("fixture: {f: x}\nact: {sh: 'true'}\nexpect: {allowed: {}}\n");
-    let workspace = Workspace::lay_out(&case, &root, &folder.path().join("boxprobe"), "bx7");
+    let workspace = ArmWorkspace::lay_out(&case, &root, &directory.path().join("boxprobe"), "bx7");
     let ws = workspace.unwrap().ws().to_owned();
     assert!(!ws.starts_with(&root), "{}", ws.display());
     assert!(root.join("ws/left").is_dir() && !ws.exists());
@@ -63,16 +63,16 @@ fn what_an_earlier_arm_left_is_never_laid_over_nor_in_the_way() {
 
 #[rstest]
 #[case::plain("fixture: {f: x}")]
-#[case::locked_folders(
+#[case::locked_directories(
     "fixture: {d/e/f: x, d/e: {dir: {}, mode: '0000'}, d: {dir: {}, mode: '0000'}}"
 )]
 #[case::read_only("fixture: {d/f: {file: x, mode: '0000'}, d: {dir: {}, mode: '0555'}}")]
 #[case::a_link_out("fixture: {l: {link: /}}")]
 fn nothing_of_it_stays(#[case] fixture: &str) {
-    let (folder, workspace) = laid(fixture);
-    assert!(folder.path().join("arm/ws").is_dir());
+    let (directory, workspace) = laid(fixture);
+    assert!(directory.path().join("arm/ws").is_dir());
     drop(workspace.unwrap());
-    assert_eq!(fs::read_dir(folder.path()).unwrap().count(), 0);
+    assert_eq!(fs::read_dir(directory.path()).unwrap().count(), 0);
 }
 
 #[rstest]
@@ -80,15 +80,15 @@ fn nothing_of_it_stays(#[case] fixture: &str) {
 #[case("fixture: {a: x, a/b: x}", "fixture a/b")]
 #[case("prepare: echo why >&2; exit 3", "exit status: 3: why")]
 fn what_cannot_be_laid_is_an_error_and_leaves_nothing(#[case] fixture: &str, #[case] why: &str) {
-    let (folder, workspace) = laid(fixture);
+    let (directory, workspace) = laid(fixture);
     let error = workspace.unwrap_err();
     assert!(error.contains(why), "{error}");
-    assert_eq!(fs::read_dir(folder.path()).unwrap().count(), 0);
+    assert_eq!(fs::read_dir(directory.path()).unwrap().count(), 0);
 }
 
 #[test]
 fn preparing_sees_the_workspace_and_no_environment_of_ours() {
-    let (_folder, workspace) = laid("prepare: 'pwd > here; env > names; echo $NONCE > nonce'");
+    let (_directory, workspace) = laid("prepare: 'pwd > here; env > names; echo $NONCE > nonce'");
     let workspace = workspace.unwrap();
     let read = |name: &str| fs::read_to_string(workspace.place(name).unwrap()).unwrap();
     assert_eq!(Path::new(read("here").trim()), workspace.ws().canonicalize().unwrap());
@@ -100,7 +100,7 @@ fn preparing_sees_the_workspace_and_no_environment_of_ours() {
 #[test]
 fn neutral_text_is_the_same_in_every_arm() {
     let neutral = || {
-        let (_folder, workspace) = laid("fixture: {f: x}");
+        let (_directory, workspace) = laid("fixture: {f: x}");
         let workspace = workspace.unwrap();
         let say = "$WS/f $OUT $HOME/x $TMPDIR $NONCE $CANARY $PROBE";
         let said = workspace.vars.expand(say).unwrap();
@@ -116,7 +116,7 @@ fn neutral_text_is_the_same_in_every_arm() {
 #[test]
 fn nonces_and_secrets_are_new_each_time() {
     let words = || {
-        let (_folder, workspace) = laid("fixture: {f: x}");
+        let (_directory, workspace) = laid("fixture: {f: x}");
         let workspace = workspace.unwrap();
         assert!(workspace.nonce.starts_with("bx7-"));
         (workspace.nonce.clone(), workspace.canary.clone())

@@ -23,13 +23,13 @@ const PATIENCE_MS: u16 = 10_000;
 
 /// A running victim. Dropping it ends it.
 #[derive(Debug)]
-pub struct Victim {
+pub struct RunningVictim {
     child: Child,
     log: std::process::ChildStdout,
     felt: Vec<u8>,
 }
 
-impl Victim {
+impl RunningVictim {
     /// Starts one whose command line carries `nonce`; it is ready when this returns.
     ///
     /// # Errors
@@ -50,7 +50,7 @@ impl Victim {
         log.read_exact(&mut [0; 1])?;
         fcntl(log.as_fd(), FcntlArg::F_SETFL(OFlag::O_NONBLOCK))?;
         let victim = Self { child, log, felt: Vec::new() };
-        victim.settle();
+        victim.wait_until_asleep();
         Ok(victim)
     }
 
@@ -102,9 +102,9 @@ impl Victim {
     }
 }
 
-impl Victim {
+impl RunningVictim {
     /// Waits until it sleeps: only there a tracer wakes it.
-    fn settle(&self) {
+    fn wait_until_asleep(&self) {
         let until = Instant::now() + Duration::from_millis(PATIENCE_MS.into());
         while self.state() == Some('R') && Instant::now() < until {
             std::thread::yield_now();
@@ -127,7 +127,7 @@ impl Victim {
     }
 }
 
-impl Drop for Victim {
+impl Drop for RunningVictim {
     fn drop(&mut self) {
         let _ = self.child.kill();
         sys::reap(&mut self.child);

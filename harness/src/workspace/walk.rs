@@ -12,7 +12,7 @@ const MOST_LEVELS: usize = 300;
 
 /// An entry of a walk.
 #[derive(Debug)]
-pub(crate) enum Found<'a> {
+pub(crate) enum FoundEntry<'a> {
     /// An entry and its metadata.
     Entry(&'a Path, &'a Metadata),
     /// The directory, found before, is closed to us.
@@ -23,7 +23,7 @@ pub(crate) enum Found<'a> {
 ///
 /// # Errors
 /// The reason why not everything was seen: an entry cannot be read, or there are too many.
-pub(crate) fn walk(top: &Path, mut visit: impl FnMut(Found<'_>)) -> Result<(), String> {
+pub(crate) fn walk(top: &Path, mut visit: impl FnMut(FoundEntry<'_>)) -> Result<(), String> {
     // The directories still to be listed, each with its level.
     let mut directories: Vec<(PathBuf, usize)> = Vec::new();
     if look_at(top, top, &mut visit)? {
@@ -34,7 +34,7 @@ pub(crate) fn walk(top: &Path, mut visit: impl FnMut(Found<'_>)) -> Result<(), S
         let entries = match directory.read_dir() {
             Ok(entries) => entries,
             Err(error) if error.kind() == ErrorKind::PermissionDenied => {
-                visit(Found::Closed(&directory, &error));
+                visit(FoundEntry::Closed(&directory, &error));
                 continue;
             }
             Err(error) => {
@@ -60,10 +60,14 @@ pub(crate) fn walk(top: &Path, mut visit: impl FnMut(Found<'_>)) -> Result<(), S
 }
 
 /// Visits what is at `path`, and says whether it is a directory.
-fn look_at(top: &Path, path: &Path, visit: &mut impl FnMut(Found<'_>)) -> Result<bool, String> {
+fn look_at(
+    top: &Path,
+    path: &Path,
+    visit: &mut impl FnMut(FoundEntry<'_>),
+) -> Result<bool, String> {
     match path.symlink_metadata() {
         Ok(meta) => {
-            visit(Found::Entry(path, &meta));
+            visit(FoundEntry::Entry(path, &meta));
             Ok(meta.is_dir())
         }
         Err(error) => absent(top, path, &error).map(|()| false),

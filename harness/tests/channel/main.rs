@@ -63,10 +63,10 @@ fn check(holds: bool, message: &str) -> Result<(), Failed> {
 
 /// Returns the exit code of the run, and verdict and reason of each row.
 fn run(mutation: &str, ids: &[&str]) -> Result<(i32, String), Failed> {
-    let folder = tempfile::tempdir()?;
-    let manifest = folder.path().join("mutant.yaml");
+    let directory = tempfile::tempdir()?;
+    let manifest = directory.path().join("mutant.yaml");
     std::fs::write(&manifest, text(mutation)?)?;
-    let record = folder.path().join("record.ndjson");
+    let record = directory.path().join("record.ndjson");
     let mut command = Command::new(env!("CARGO_BIN_EXE_boxproof"));
     command.arg("run").args(ids).arg("--backend").arg(&manifest).arg("--report").arg(&record);
     let output = command.output()?;
@@ -101,10 +101,10 @@ fn mutant(args: &[String]) -> ExitCode {
     match (mutation, call.verb.as_str()) {
         ("altered-stream", "proxy") => proxy::altering(&call),
         ("key-in-the-sandbox", "proxy") => {
-            let folder = call.file("--cert");
-            let folder = folder.parent().unwrap_or(Path::new("/"));
-            let key = folder.with_file_name("host").join("key");
-            let _ = std::fs::copy(key, folder.join("daemon-key"));
+            let directory = call.file("--cert");
+            let directory = directory.parent().unwrap_or(Path::new("/"));
+            let key = directory.with_file_name("host").join("key");
+            let _ = std::fs::copy(key, directory.join("daemon-key"));
             call.exec()
         }
         (mutation, "relay") if frames::is_mutation(mutation) => frames::relay(mutation, &call),

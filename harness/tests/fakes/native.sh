@@ -1,6 +1,6 @@
 #!/bin/sh
 # Usage: native.sh HOW STATE BOXPROOF VERB [--request FILE --result FILE]
-# The reference, spoilt in the way HOW says. STATE is a folder that outlives a run.
+# The reference, spoilt in the way HOW says. STATE is a directory that outlives a run.
 how=$1 state=$2 boxproof=$3 verb=$4
 shift 3
 request=$3 result=$5

@@ -11,7 +11,7 @@ use crate::support::fakes::verdict;
 const ABSENT: &[&str] = &[
     "fs/deny-absent-parents/grandparent-linked",
     "fs/deny-absent-missing/making",
-    "fs/deny-glob-later/folder-moved",
+    "fs/deny-glob-later/directory-moved",
     "fs/deny-write-parent-swap/made-anew",
 ];
 /// All of them.

@@ -77,7 +77,7 @@ fn rows(place: &Place, spec: &str, filters: &[&str]) -> BTreeMap<String, Value> 
 #[case::anything_goes(
     "takes-every-document",
     &[
-        ("policy/coverage/another-folder", "under-block decision"),
+        ("policy/coverage/another-directory", "under-block decision"),
         ("policy/keys/deny-beside-spec", "under-block decision"),
         ("policy/version/one", "under-block decision"),
         ("policy/version/two", "pass"),
@@ -151,12 +151,12 @@ fn who_speaks_no_verbs_is_not_asked() {
 
 /// Exports the script of a row against `spec`, runs it, and gives exit code and output.
 fn script(place: &Place, spec: &str, id: &str) -> (Option<i32>, String) {
-    let (scratch, folder) = (place.arg("scratch"), place.arg("export"));
-    let args = ["repro", id, "--backend", spec, "--scratch", &scratch, "--export", &folder];
+    let (scratch, directory) = (place.arg("scratch"), place.arg("export"));
+    let args = ["repro", id, "--backend", spec, "--scratch", &scratch, "--export", &directory];
     let ran = place.run(&args);
     let path = ran.exits(0).stdout.trim();
     let output = std::process::Command::new("sh").arg(path).output().unwrap();
-    assert!(!place.path("export/work/arm").exists(), "the script left its folder");
+    assert!(!place.path("export/work/arm").exists(), "the script left its directory");
     (output.status.code(), String::from_utf8(output.stdout).unwrap())
 }
 

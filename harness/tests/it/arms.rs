@@ -15,12 +15,12 @@ const PROGRAM: &str = env!("CARGO_BIN_EXE_boxproof");
 
 /// A corpus of its own, and everything that a run of it may touch.
 struct Corpus {
-    folder: tempfile::TempDir,
+    directory: tempfile::TempDir,
 }
 
 impl Corpus {
     fn new(cases: &[(&str, &str)]) -> Self {
-        let corpus = Self { folder: tempfile::tempdir_in(crate::support::base()).unwrap() };
+        let corpus = Self { directory: tempfile::tempdir_in(crate::support::base()).unwrap() };
         let write = |path: &str, text: &str| {
             let path = corpus.path("cases").join(path);
             fs::create_dir_all(path.parent().unwrap()).unwrap();
@@ -36,7 +36,7 @@ impl Corpus {
     }
 
     fn path(&self, name: &str) -> PathBuf {
-        self.folder.path().join(name)
+        self.directory.path().join(name)
     }
 
     fn command(&self) -> Command {
@@ -68,10 +68,10 @@ impl Corpus {
     }
 
     fn nothing_is_left(&self) {
-        assert!(!self.path("scratch").exists(), "the scratch folder is left");
-        assert_eq!(carrying(self.folder.path()), Vec::<String>::new());
+        assert!(!self.path("scratch").exists(), "the scratch directory is left");
+        assert_eq!(carrying(self.directory.path()), Vec::<String>::new());
         let mounts = fs::read_to_string("/proc/self/mountinfo").unwrap();
-        assert!(!mounts.contains(&*self.folder.path().to_string_lossy()));
+        assert!(!mounts.contains(&*self.directory.path().to_string_lossy()));
     }
 }
 
@@ -156,15 +156,15 @@ fn cases_that_share_host_state_are_never_run_at_once() {
 #[rstest]
 #[case::as_whoever_runs_the_tests(false)]
 #[case::as_an_ordinary_user(true)]
-fn locked_folders_do_not_keep_the_scratch_folder_alive(#[case] ordinary: bool) {
+fn locked_directories_do_not_keep_the_scratch_directory_alive(#[case] ordinary: bool) {
     let fixture = "fixture: {d/e/f: x, d/e: {dir: {}, mode: '0000'}, d: {dir: {}, mode: '0000'}}\n";
     let act =
         format!("{fixture}act: {{sh: 'mkdir -p x/y && chmod 0 x'}}\nexpect: {{allowed: {{}}}}\n");
     let corpus = Corpus::new(&[("locked", &act)]);
     let mut command = corpus.command();
     if ordinary && nix::unistd::Uid::effective().is_root() {
-        let folder = corpus.folder.path();
-        nix::unistd::chown(folder, Some(1500.into()), Some(1500.into())).unwrap();
+        let directory = corpus.directory.path();
+        nix::unistd::chown(directory, Some(1500.into()), Some(1500.into())).unwrap();
         let program = corpus.path("boxproof");
         // The build directory may be closed to others. Another process copies: a process that a
         // test forks meanwhile would hold the copy open for writing, and it could not be executed.
@@ -188,8 +188,8 @@ fn an_act_that_takes_too_long_teaches_nothing() {
 
 #[test]
 fn a_private_namespace_masks_for_itself_alone() {
-    let folder = tempfile::tempdir().unwrap();
-    let file = folder.path().join("secret");
+    let directory = tempfile::tempdir().unwrap();
+    let file = directory.path().join("secret");
     fs::write(&file, "text").unwrap();
     let output = Command::new(PROGRAM)
         .arg("__private-ns")

@@ -7,7 +7,8 @@ use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
 
 use boxproof::backend::{
-    Backend, BackendError, Ending, Kind, Launch, LaunchContext, SettledUser, Sound, Spawn, resolve,
+    Backend, BackendEnding, BackendError, BackendKind, LaunchContext, LaunchPlan, NoisePattern,
+    SettledUser, SpawnPlan, resolve,
 };
 use boxproof_cases::Capability;
 use boxproof_cases::protocol::{ClaimLevel, Command, Policy, Run, RunRequest};
@@ -67,7 +68,7 @@ fn find(spec: &str) -> Result<Backend, BackendError> {
     resolve(spec, Path::new("/no/such/boxproof"), &SettledUser::root_as_asked())
 }
 
-fn launch(backend: &Backend) -> Launch {
+fn launch(backend: &Backend) -> LaunchPlan {
     let run = Run::new(Command::Argv(vec!["prog".into(), String::new(), "x y".into()]), "/w");
     let request = RunRequest { protocol: 1, policy: Policy::new("/w"), run };
     let base_env = BTreeMap::from([("PATH".to_owned(), "/bin".to_owned())]);
@@ -85,10 +86,10 @@ fn launch(backend: &Backend) -> Launch {
     backend.launch(&request, &ctx).unwrap()
 }
 
-fn spawned(backend: &Backend) -> Spawn {
+fn spawned(backend: &Backend) -> SpawnPlan {
     match launch(backend) {
-        Launch::Spawn(spawn) => *spawn,
-        Launch::Refuse { message } => panic!("{message}"),
+        LaunchPlan::Spawn(spawn) => *spawn,
+        LaunchPlan::Refuse { message } => panic!("{message}"),
     }
 }
 
@@ -124,10 +125,10 @@ fn a_manifest_says_how_it_is_started() {
     };
     assert!(found(&spawn.set_up, "mkdir"), "{:?}", spawn.set_up);
     assert!(found(&spawn.tear_down, "rmdir"), "{:?}", spawn.tear_down);
-    let ending = Ending { code: Some(3), signal: None, stdout: b"", stderr: b"" };
+    let ending = BackendEnding { code: Some(3), signal: None, stdout: b"", stderr: b"" };
     assert!(spawn.exits.classify(ending).is_some());
     assert_eq!((spawn.stop.signal.as_str(), spawn.stop.grace_ms), ("INT", 100));
-    assert_eq!(spawn.noise.stderr, [Sound::Prefix("box: note: ".into())]);
+    assert_eq!(spawn.noise.stderr, [NoisePattern::Prefix("box: note: ".into())]);
     assert_eq!((spawn.residue.len(), spawn.cwd, spawn.result), (1, "/w".into(), None));
 }
 
@@ -265,7 +266,9 @@ fn bare_backends_run_the_command_as_it_is(
 fn deny_all_starts_nothing() {
     let backend = find("deny-all").unwrap();
     assert!(Capability::all().all(|each| backend.claim(&each) == ClaimLevel::Enforced));
-    assert!(matches!(launch(&backend), Launch::Refuse { message } if message.contains("deny-all")));
+    assert!(
+        matches!(launch(&backend), LaunchPlan::Refuse { message } if message.contains("deny-all"))
+    );
 }
 
 #[test]
@@ -315,7 +318,7 @@ fn a_native_manifest_names_the_program_and_what_stands_before_the_verb() {
     std::fs::write(&file, text).unwrap();
     let backend = find(file.to_str().unwrap()).unwrap();
     assert_eq!(backend.limits, ["sand box capabilities"]);
-    assert!(matches!(backend.kind, Kind::Native { .. }));
+    assert!(matches!(backend.kind, BackendKind::Native { .. }));
 }
 
 #[rstest]

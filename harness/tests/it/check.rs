@@ -97,7 +97,7 @@ fn the_guides_example_runs_as_it_stands() {
     let (spec, scratch) = (place.arg("jail.yaml"), place.arg("scratch"));
     let args = ["run", "exec/exit-codes/seven", "fs/write-outside/write", "--backend", &spec];
     let args = [&args[..], &["--scratch", &scratch], as_we_are()].concat();
-    let ran = Ran::of(&place.command(&args).env("PATH", path).output().unwrap());
+    let ran = Ran::from_output(&place.command(&args).env("PATH", path).output().unwrap());
     // It runs commands, and confines nothing.
     ran.exits(1);
     has(ran.last_line(), "2 cases: 1 pass, 1 under-block");

@@ -105,7 +105,7 @@ fn a_shipped_backend_is_looked_up_in_path() {
     let args = ["run", "--backend", "bubblewrap", "--cases", &cases, "--scratch", &scratch];
     let run = |more: &[&str]| {
         let mut command = place.command(&[&args, more, as_we_are()].concat());
-        let ran = Ran::of(&command.env("PATH", place.path("bin")).output().unwrap());
+        let ran = Ran::from_output(&command.env("PATH", place.path("bin")).output().unwrap());
         place.is_clean();
         ran
     };
@@ -124,7 +124,7 @@ fn a_shipped_backend_is_looked_up_in_path() {
 #[case(&["run", "--backend", "none", "--backend", "none"], "backend none is named twice")]
 #[case(&["run", "--backend", "boxproof-no-such-program"], "no backend `boxproof-no-such-program`")]
 #[case(&["run", "--backend", "no-such-manifest.yaml"], "no-such-manifest.yaml: cannot be read")]
-#[case(&["run", "--cases", "no-such-folder"], "no-such-folder")]
+#[case(&["run", "--cases", "no-such-directory"], "no-such-directory")]
 #[case(&["run", "--format", "html5"], "invalid value 'html5'")]
 #[case(&["show"], "required arguments were not provided")]
 #[case(&["report"], "required arguments were not provided")]
@@ -203,7 +203,7 @@ fn colour_comes_when_forced_and_never_against_no_color() {
     let run = |variables: &[&str]| {
         let mut command = place.command(&args);
         command.envs(variables.iter().map(|name| (name, "1")));
-        let ran = Ran::of(&command.output().unwrap());
+        let ran = Ran::from_output(&command.output().unwrap());
         place.is_clean();
         ran
     };
@@ -285,7 +285,7 @@ fn without_line(text: &str, number: usize) -> String {
 #[test]
 fn a_record_that_cannot_be_written_is_2() {
     let place = Place::with(&[("exec/works", WORKS)]);
-    let nowhere = place.arg("no/such/folder/record.ndjson");
+    let nowhere = place.arg("no/such/directory/record.ndjson");
     let ran = place.boxproof("run", &["--backend", "none", "--report", &nowhere]);
     has(&ran.exits(2).stderr, "No such file or directory");
 }

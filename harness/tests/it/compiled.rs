@@ -10,15 +10,15 @@ use std::sync::Arc;
 
 use crate::support::{BOXPROOF, Place};
 use boxproof::backend::{SettledUser, resolve};
-use boxproof::execution::{Execution, Reply};
+use boxproof::execution::{CaseExecution, QueryReply};
 use boxproof::judge::judge;
-use boxproof::run::question::{Desk, ask_all};
-use boxproof_cases::protocol::{CompiledText, Told};
+use boxproof::run::query::{QueryContext, ask_all};
+use boxproof_cases::protocol::{CompiledText, DocumentAnswer};
 use boxproof_cases::{Case, Suite};
 use rstest::rstest;
 
 /// Returns every question about a compiled text, with the reference's answer.
-fn answers(capability: &str) -> Vec<(Arc<Case>, Execution)> {
+fn answers(capability: &str) -> Vec<(Arc<Case>, CaseExecution)> {
     let suite = Suite::embedded().unwrap();
     let asks = |case: &&Case| case.needs.iter().any(|needed| needed.name() == capability);
     let cases: Vec<Arc<Case>> = suite.cases.iter().filter(asks).cloned().map(Arc::new).collect();
@@ -26,7 +26,7 @@ fn answers(capability: &str) -> Vec<(Arc<Case>, Execution)> {
     let place = Place::new();
     let (scratch, probe) = (place.path("arms"), Path::new(BOXPROOF));
     std::fs::create_dir(&scratch).unwrap();
-    let desk = Desk { scratch: &scratch, probe, run_id: "bx-compiled", slots: 4 };
+    let desk = QueryContext { scratch: &scratch, probe, run_id: "bx-compiled", slots: 4 };
     let pairs: Vec<(usize, usize)> = (0..cases.len()).map(|case| (case, 0)).collect();
     let mut seen: HashMap<_, _> = ask_all(&desk, (&cases, &[backend]), &pairs);
     let answered = cases.into_iter().enumerate();
@@ -35,19 +35,19 @@ fn answers(capability: &str) -> Vec<(Arc<Case>, Execution)> {
 
 /// The verdicts on the answers, their texts changed by `change`.
 fn verdicts(
-    answers: &[(Arc<Case>, Execution)],
+    answers: &[(Arc<Case>, CaseExecution)],
     change: &dyn Fn(&mut CompiledText),
 ) -> HashMap<String, usize> {
     let mut verdicts = HashMap::new();
     for (case, execution) in answers {
         let mut execution = execution.clone();
-        if let Some(Reply::Answered(answered)) = &mut execution.reply
-            && let Told::Compiled(compiled) = &mut answered.told
+        if let Some(QueryReply::Answered(answered)) = &mut execution.reply
+            && let DocumentAnswer::Compiled(compiled) = &mut answered.told
         {
             change(&mut compiled.text);
         }
         let judgement = judge(case, &execution);
-        let verdict = format!("{} {}", judgement.verdict.word(), judgement.reason);
+        let verdict = format!("{} {}", judgement.verdict.keyword(), judgement.reason);
         *verdicts.entry(verdict.trim().to_owned()).or_insert(0) += 1;
     }
     verdicts
@@ -275,9 +275,11 @@ fn a_text_that_is_far_too_large_is_judged_in_no_row() {
 }
 
 /// Questions whose answer is that there is no text.
-fn expected_refusals(answers: &[(Arc<Case>, Execution)]) -> usize {
-    let is_text = |execution: &Execution| match &execution.reply {
-        Some(Reply::Answered(answered)) => matches!(answered.told, Told::Compiled(_)),
+fn expected_refusals(answers: &[(Arc<Case>, CaseExecution)]) -> usize {
+    let is_text = |execution: &CaseExecution| match &execution.reply {
+        Some(QueryReply::Answered(answered)) => {
+            matches!(answered.told, DocumentAnswer::Compiled(_))
+        }
         _ => false,
     };
     answers.iter().filter(|(_, execution)| !is_text(execution)).count()

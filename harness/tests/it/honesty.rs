@@ -140,7 +140,7 @@ fn a_flood_ends_by_time_out_in_bounded_memory() {
     let bounded = format!("ulimit -v {BOUND}; exec \"$@\"");
     shell.args(["-c", &bounded, "sh", BOXPROOF, "run", "fs/outside-briefly", "--backend", &spec]);
     shell.args(["--cases", corpus, "--scratch", &scratch, "--report", &record]).args(as_we_are());
-    let ran = Ran::of(&shell.output().unwrap());
+    let ran = Ran::from_output(&shell.output().unwrap());
     place.is_clean();
     let rows = place.record("record.ndjson");
     assert_eq!(verdict(&rows[1]), "inconclusive timed-out", "{:#}", rows[1]);

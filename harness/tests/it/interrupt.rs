@@ -94,7 +94,7 @@ impl Running {
     }
 
     /// The next line that an act says; a run that ends before has failed.
-    fn hear(&mut self) -> String {
+    fn next_line(&mut self) -> String {
         let until = Instant::now() + PATIENCE;
         while self.pipe.buffer().is_empty() && !self.can_hear() {
             let said = || std::fs::read_to_string(self.place.path("said")).unwrap();
@@ -191,10 +191,10 @@ fn processes() -> BTreeSet<Process> {
 
 /// The process called `pid`, unless it is dead and only waits to be reaped.
 fn process(pid: i32) -> Option<Process> {
-    let folder = PathBuf::from(format!("/proc/{pid}"));
-    let stat = std::fs::read_to_string(folder.join("stat")).ok()?;
+    let directory = PathBuf::from(format!("/proc/{pid}"));
+    let stat = std::fs::read_to_string(directory.join("stat")).ok()?;
     let fields: Vec<_> = stat.rsplit_once(") ")?.1.split(' ').collect();
-    let command = std::fs::read(folder.join("cmdline")).ok()?;
+    let command = std::fs::read(directory.join("cmdline")).ok()?;
     let command = String::from_utf8_lossy(&command).replace('\0', " ");
     let started = (*fields.get(19)?).to_owned();
     (fields[0] != "Z").then_some(Process { pid, parent: fields[1].parse().ok()?, started, command })
@@ -228,7 +228,7 @@ fn nothing_is_left(place: &Place, known: &BTreeSet<Process>, run_id: &str) {
         let same = |p: &Process| known.iter().any(|k| (k.pid, &k.started) == (p.pid, &p.started));
         !now.iter().any(|p| same(p) || p.command.contains(run_id))
     });
-    poll_until(CLEAN, "the scratch folder goes", || !place.path("scratch").exists());
+    poll_until(CLEAN, "the scratch directory goes", || !place.path("scratch").exists());
     let mounts = std::fs::read_to_string("/proc/self/mountinfo").unwrap();
     assert!(!mounts.contains(run_id), "{mounts}");
 }
@@ -251,7 +251,7 @@ fn keeps_what_was_judged(place: &Place, signal: Signal) {
 /// Starts a run, waits until its act is running, sends `signal`, and looks for what is left.
 fn interrupted(signal: Signal, user: User, backend: &str) {
     let mut run = Running::start(user, backend, &[("exec/waits", WAITS), ("exec/works", WORKS)]);
-    let said = run.hear();
+    let said = run.next_line();
     let (address, victim) = said.trim().split_once(' ').unwrap();
     let run_id = run.run_id();
     let known = run.processes();
@@ -324,7 +324,7 @@ fn a_worker_that_is_killed_costs_one_case() {
     let (mut known, mut killed) = (BTreeSet::new(), BTreeSet::new());
     // A worker's death may be bad luck once; the second time the case is to blame.
     for _ in 0..2 {
-        let worker = run.hear().trim().parse::<i32>().unwrap();
+        let worker = run.next_line().trim().parse::<i32>().unwrap();
         run.run_id();
         known.extend(run.processes());
         let its = process(worker).unwrap();

@@ -8,10 +8,10 @@ use std::os::unix::fs::symlink;
 use std::path::{Path, PathBuf};
 
 use boxproof::backend::{
-    Backend, Claims, Kind, Launch, LaunchContext, LaunchError, Manifest, Spawn, schema,
-    shipped_names,
+    Backend, BackendClaims, BackendKind, LaunchContext, LaunchError, LaunchPlan, Manifest,
+    SpawnPlan, schema, shipped_names,
 };
-use boxproof::known::Known;
+use boxproof::known::KnownFailures;
 use boxproof_cases::protocol::{
     ClaimLevel, Command, EnvBase, Mode, Network, Policy, Protect, Run, RunRequest, TmpPolicy,
 };
@@ -34,8 +34,8 @@ struct Scene {
 impl Scene {
     fn new() -> Self {
         let scene = Self { dir: tempfile::tempdir().unwrap() };
-        for folder in ["w/.git", "w/.claude", "w/conf/deep", "extra", "tmp", "state"] {
-            std::fs::create_dir_all(scene.at(folder)).unwrap();
+        for directory in ["w/.git", "w/.claude", "w/conf/deep", "extra", "tmp", "state"] {
+            std::fs::create_dir_all(scene.at(directory)).unwrap();
         }
         std::fs::create_dir(scene.at("dangling")).unwrap();
         symlink("nowhere", scene.at("dangling/.bashrc")).unwrap();
@@ -61,7 +61,7 @@ impl Scene {
         uid: u32,
         argv: &[&str],
         edit: impl FnOnce(&mut RunRequest),
-    ) -> Result<Spawn, LaunchError> {
+    ) -> Result<SpawnPlan, LaunchError> {
         self.launch_by(manifest("bubblewrap"), uid, argv, edit)
     }
 
@@ -71,7 +71,7 @@ impl Scene {
         uid: u32,
         argv: &[&str],
         edit: impl FnOnce(&mut RunRequest),
-    ) -> Result<Spawn, LaunchError> {
+    ) -> Result<SpawnPlan, LaunchError> {
         let backend = Backend {
             name: "bubblewrap".into(),
             spec: "bubblewrap".into(),
@@ -83,8 +83,8 @@ impl Scene {
             evidence: BTreeMap::new(),
             asked: manifest.asked.clone(),
             limits: Vec::new(),
-            kind: Kind::Argv(Box::new(manifest)),
-            known: Known::default(),
+            kind: BackendKind::Argv(Box::new(manifest)),
+            known: KnownFailures::default(),
             missing: None,
         };
         let command = Command::Argv(argv.iter().map(|argument| (*argument).to_owned()).collect());
@@ -105,8 +105,8 @@ impl Scene {
             result_file: &files.1,
         };
         match backend.launch(&request, &ctx)? {
-            Launch::Spawn(spawn) => Ok(*spawn),
-            Launch::Refuse { message } => panic!("{message}"),
+            LaunchPlan::Spawn(spawn) => Ok(*spawn),
+            LaunchPlan::Refuse { message } => panic!("{message}"),
         }
     }
 
@@ -170,7 +170,10 @@ fn bubblewrap_renders_every_rule_in_an_order_in_which_denials_win() {
 #[case(TmpPolicy::Private, "--tmpfs /tmp --tmpfs @/tmp ")]
 #[case(TmpPolicy::Host, "--bind /tmp /tmp --bind @/tmp @/tmp ")]
 #[case(TmpPolicy::None, "")]
-fn the_temp_folder_is_where_the_command_looks_for_it(#[case] tmp: TmpPolicy, #[case] args: &str) {
+fn the_temp_directory_is_where_the_command_looks_for_it(
+    #[case] tmp: TmpPolicy,
+    #[case] args: &str,
+) {
     let scene = Scene::new();
     let line = scene.line(1500, |request| {
         request.policy.tmp = tmp;
@@ -266,7 +269,7 @@ fn every_shipped_manifest_loads_and_is_named_like_its_file() {
 fn every_claim_of_a_shipped_manifest_says_how_it_is_known() {
     for name in shipped_names() {
         let manifest = manifest(name);
-        let Claims::Each(claims) = &manifest.claims else { continue };
+        let BackendClaims::Each(claims) = &manifest.claims else { continue };
         for (capability, claim) in claims {
             let told = claim.level == ClaimLevel::None || claim.evidence.is_some();
             assert!(told, "{name}: {capability}");
@@ -302,7 +305,7 @@ fn the_guides_example_is_short_and_renders() {
 
 #[test]
 fn the_guides_known_failures_load() {
-    let known = Known::parse(Path::new("jail.known.yaml"), &examples()[1], "jail").unwrap();
+    let known = KnownFailures::parse(Path::new("jail.known.yaml"), &examples()[1], "jail").unwrap();
     assert_eq!(known.rows().len(), 1);
 }
 

@@ -4,12 +4,13 @@
 #![allow(clippy::unwrap_used, reason = "a test may panic")]
 
 use crate::models_support::{
-    Dice, Scene, ask, compile, compile_request, decided, orbit, orbit_whole, policy, raw, try_all,
+    Dice, Scene, compile, compile_request, decided, engine_decisions, orbit, orbit_whole, policy,
+    raw, try_all,
 };
 use boxproof::models::mounts::Mounts;
 use boxproof::models::sbpl::Profile;
-use boxproof_cases::case::Deed;
-use boxproof_cases::protocol::{CompileTarget, CompiledText, Told};
+use boxproof_cases::case::ObjectOperation;
+use boxproof_cases::protocol::{CompileTarget, CompiledText, DocumentAnswer};
 
 /// Policies of each kind, and deeds in all, at least.
 const KINDS: usize = 110;
@@ -17,7 +18,7 @@ const DEEDS: usize = 3000;
 
 #[test]
 fn the_model_of_bwrap_says_what_bwrap_does() {
-    let folder = crate::models_support::folder();
+    let directory = crate::models_support::directory();
     let mut dice = Dice(20_261_128);
     let (mut tables, mut deeds, mut done, mut differ) = ([0, 0], 0, 0, Vec::new());
     for number in 0.. {
@@ -25,10 +26,10 @@ fn the_model_of_bwrap_says_what_bwrap_does() {
         if tables.iter().all(|count| *count >= KINDS) || number > 8 * KINDS {
             break;
         }
-        let scene = Scene::lay_out(&folder.path().join(format!("p{number}")));
+        let scene = Scene::lay_out(&directory.path().join(format!("p{number}")));
         let argv = match kind {
             0 => match compile(CompileTarget::Bubblewrap, &policy(&scene, &mut dice), &scene) {
-                Told::Compiled(compiled) => match compiled.text {
+                DocumentAnswer::Compiled(compiled) => match compiled.text {
                     CompiledText::Argv(argv) => argv,
                     CompiledText::Sbpl(text) => panic!("a profile for bwrap: {text}"),
                 },
@@ -57,17 +58,19 @@ fn the_model_of_bwrap_says_what_bwrap_does() {
 
 #[test]
 fn a_profile_compiled_for_bwrap_opens_nothing_that_the_engine_closes() {
-    let folder = crate::models_support::folder();
+    let directory = crate::models_support::directory();
     let mut dice = Dice(5);
     let (mut tables, mut deeds, mut made, mut differ) = (0, 0, 0, Vec::new());
     for number in 0..90 {
-        let scene = Scene::lay_out(&folder.path().join(format!("p{number}")));
+        let scene = Scene::lay_out(&directory.path().join(format!("p{number}")));
         let profile = match number % 3 {
             0 => orbit_whole(&scene, &mut dice),
             _ => orbit(&scene, &mut dice),
         };
         let request = compile_request(&serde_json::json!({ "profile": profile }), &scene);
-        let Told::Compiled(compiled) = compile(CompileTarget::Bubblewrap, &request, &scene) else {
+        let DocumentAnswer::Compiled(compiled) =
+            compile(CompileTarget::Bubblewrap, &request, &scene)
+        else {
             continue;
         };
         let CompiledText::Argv(argv) = compiled.text else { panic!("{compiled:?}") };
@@ -79,13 +82,13 @@ fn a_profile_compiled_for_bwrap_opens_nothing_that_the_engine_closes() {
             let says = mounts.permits(attempt.deed, &attempt.object).unwrap();
             let due = match (attempt.deed, said) {
                 (_, None) => Some(false),
-                (Deed::Read, Some([read, _])) => Some(read),
-                (Deed::Write, Some([read, modify])) => Some(read && modify),
+                (ObjectOperation::Read, Some([read, _])) => Some(read),
+                (ObjectOperation::Write, Some([read, modify])) => Some(read && modify),
                 // A name is made and removed in fewer places than the engine allows, never in more.
                 (_, Some([read, modify])) => (!(read && modify)).then_some(false),
             };
             deeds += 1;
-            made += usize::from(happened && attempt.deed == Deed::Create);
+            made += usize::from(happened && attempt.deed == ObjectOperation::Create);
             if says != happened || due.is_some_and(|due| due != happened) {
                 differ.push(format!(
                     "{attempt}: model {says}, bwrap {happened}, engine {said:?}: {profile} {argv:?}"
@@ -100,14 +103,16 @@ fn a_profile_compiled_for_bwrap_opens_nothing_that_the_engine_closes() {
 
 #[test]
 fn both_compiled_texts_of_a_policy_permit_the_same() {
-    let folder = crate::models_support::folder();
+    let directory = crate::models_support::directory();
     let mut dice = Dice(7);
     let (mut texts, mut deeds, mut differ) = (0, 0, Vec::new());
     for number in 0..80 {
-        let scene = Scene::lay_out(&folder.path().join(format!("p{number}")));
+        let scene = Scene::lay_out(&directory.path().join(format!("p{number}")));
         let request = policy(&scene, &mut dice);
         let answers = CompileTarget::ALL.map(|target| compile(target, &request, &scene));
-        let [Told::Compiled(argv), Told::Compiled(profile)] = &answers else { continue };
+        let [DocumentAnswer::Compiled(argv), DocumentAnswer::Compiled(profile)] = &answers else {
+            continue;
+        };
         let (CompiledText::Argv(argv), CompiledText::Sbpl(text)) = (&argv.text, &profile.text)
         else {
             panic!("{answers:?}");
@@ -132,25 +137,27 @@ fn both_compiled_texts_of_a_policy_permit_the_same() {
 
 #[test]
 fn a_compiled_profile_of_documents_permits_what_the_engine_allows() {
-    let folder = crate::models_support::folder();
+    let directory = crate::models_support::directory();
     let mut dice = Dice(11);
     let (mut deeds, mut allowed, mut differ) = (0, 0, Vec::new());
-    let scene = Scene::lay_out(&folder.path().join("w"));
+    let scene = Scene::lay_out(&directory.path().join("w"));
     for _ in 0..60 {
         let profile = orbit(&scene, &mut dice);
         let request = compile_request(&serde_json::json!({ "profile": profile }), &scene);
-        let Told::Compiled(compiled) = compile(CompileTarget::Seatbelt, &request, &scene) else {
+        let DocumentAnswer::Compiled(compiled) = compile(CompileTarget::Seatbelt, &request, &scene)
+        else {
             continue;
         };
         let CompiledText::Sbpl(text) = compiled.text else { panic!("{compiled:?}") };
         let model = Profile::read(&text, []).unwrap();
-        for (deed, path, allows) in ask(&scene, &profile) {
+        for (deed, path, allows) in engine_decisions(&scene, &profile) {
             let object = scene.workspace().join(&path);
             let says = model.permits(deed, object.to_str().unwrap()).unwrap();
             deeds += 1;
             allowed += usize::from(allows);
             if says != allows {
-                differ.push(format!("{} {path}: engine {allows}, {profile}\n{text}", deed.word()));
+                differ
+                    .push(format!("{} {path}: engine {allows}, {profile}\n{text}", deed.keyword()));
             }
         }
     }

@@ -8,9 +8,10 @@ use std::os::unix::fs::symlink;
 use std::path::{Path, PathBuf};
 
 use boxproof::backend::{
-    Backend, Kind, Launch, LaunchContext, LaunchError, Manifest, ManifestKind, Spawn, shipped_names,
+    Backend, BackendKind, LaunchContext, LaunchError, LaunchPlan, Manifest, ManifestKind,
+    SpawnPlan, shipped_names,
 };
-use boxproof::known::Known;
+use boxproof::known::KnownFailures;
 use boxproof_cases::protocol::{Command, Policy, Run, RunRequest};
 use rstest::rstest;
 use tempfile::TempDir;
@@ -31,8 +32,8 @@ struct Scene {
 impl Scene {
     fn new() -> Self {
         let scene = Self { dir: tempfile::tempdir().unwrap() };
-        for folder in ["w/.git", "w/conf", "extra", "open", "home", "state", "probe"] {
-            std::fs::create_dir_all(scene.at(folder)).unwrap();
+        for directory in ["w/.git", "w/conf", "extra", "open", "home", "state", "probe"] {
+            std::fs::create_dir_all(scene.at(directory)).unwrap();
         }
         std::fs::write(scene.at("w/secret"), "s").unwrap();
         scene
@@ -44,7 +45,7 @@ impl Scene {
 
     /// Returns the launch of `name` under the default policy with the members that `over` (JSON)
     /// names; `@` is the scene's directory.
-    fn launch(&self, name: &str, over: &str) -> Result<Spawn, LaunchError> {
+    fn launch(&self, name: &str, over: &str) -> Result<SpawnPlan, LaunchError> {
         let mut policy = serde_json::to_value(Policy::new(self.at("w"))).unwrap();
         let over = over.replace('@', self.dir.path().to_str().unwrap());
         let over: serde_json::Value = serde_json::from_str(&over).unwrap();
@@ -67,8 +68,8 @@ impl Scene {
             result_file: &self.at("result"),
         };
         match backend(name).launch(&request, &ctx)? {
-            Launch::Spawn(spawn) => Ok(*spawn),
-            Launch::Refuse { message } => panic!("{message}"),
+            LaunchPlan::Spawn(spawn) => Ok(*spawn),
+            LaunchPlan::Refuse { message } => panic!("{message}"),
         }
     }
 
@@ -96,8 +97,8 @@ fn backend(name: &str) -> Backend {
         evidence: manifest.claims.evidence(),
         asked: manifest.asked.clone(),
         limits: Vec::new(),
-        kind: Kind::Argv(Box::new(manifest)),
-        known: Known::default(),
+        kind: BackendKind::Argv(Box::new(manifest)),
+        known: KnownFailures::default(),
         missing: None,
     }
 }

@@ -6,10 +6,10 @@ use std::path::Path;
 use std::process::Command;
 
 use crate::support::{BOXPROOF, DENIED, IMPOSSIBLE, Place, Ran, WORKS, has};
-use boxproof::backend::{Backend, Kind, SettledUser, resolve};
+use boxproof::backend::{Backend, BackendKind, SettledUser, resolve};
 use boxproof::execution::ArmKind;
-use boxproof::repro::{Subject, obstacle, question_script, script};
-use boxproof::run::{Scene, render, render_question};
+use boxproof::repro::{ScriptSubject, obstacle, question_script, script};
+use boxproof::run::{ArmContext, render, render_question};
 use boxproof_cases::case::{Control, RunSpec};
 use boxproof_cases::{Case, Suite};
 use rstest::rstest;
@@ -29,8 +29,8 @@ expect: {allowed: {}, exit: 7}
 
 /// Exports `case` against `backend` and returns the script.
 fn export(place: &Place, args: &[&str]) -> String {
-    let (scratch, folder) = (place.arg("scratch"), place.arg("export"));
-    let repro = ["repro", "--scratch", &scratch, "--export", &folder];
+    let (scratch, directory) = (place.arg("scratch"), place.arg("export"));
+    let repro = ["repro", "--scratch", &scratch, "--export", &directory];
     let ran = place.run(&[&repro[..], args].concat());
     let path = ran.exits(0).stdout.trim().to_owned();
     assert_eq!(path, place.arg("export/repro.sh"));
@@ -42,10 +42,10 @@ fn sh(script: &str, env: &[(&str, &str)]) -> Ran {
     let path = "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin";
     let mut command = Command::new("sh");
     command.arg(script).env_clear().env("PATH", path).envs(env.iter().copied());
-    let ran = Ran::of(&command.output().unwrap());
+    let ran = Ran::from_output(&command.output().unwrap());
     assert_eq!(ran.stderr, "", "{}", ran.stdout);
     let arm = Path::new(script).with_file_name("work").join("arm");
-    assert!(!arm.exists(), "the script left its folder");
+    assert!(!arm.exists(), "the script left its directory");
     ran
 }
 
@@ -242,11 +242,11 @@ fn a_script_below_tmp_declines() {
         std::fs::copy(place.path("export").join(name), elsewhere.path().join(name)).unwrap();
     }
     let script = elsewhere.path().join("repro.sh");
-    has(&sh(script.to_str().unwrap(), &[]).exits(2).stdout, "put this folder elsewhere");
+    has(&sh(script.to_str().unwrap(), &[]).exits(2).stdout, "put this directory elsewhere");
 }
 
 #[test]
-fn without_a_folder_it_is_told_what_would_be_laid_out_and_started() {
+fn without_a_directory_it_is_told_what_would_be_laid_out_and_started() {
     let place = Place::with(&[("fs/one", DENIED)]);
     let (cases, scratch) = (place.arg("corpus"), place.arg("scratch"));
     let repro = ["repro", "fs/one", "--backend", "none", "--cases", &cases, "--scratch", &scratch];
@@ -281,7 +281,7 @@ fn every_case_has_a_script_or_says_why_not() {
     let suite = Suite::embedded().unwrap();
     let place = Place::new();
     let none = Backend {
-        kind: Kind::Bare,
+        kind: BackendKind::Bare,
         ..resolve("none", Path::new(BOXPROOF), &SettledUser::own()).unwrap()
     };
     let uid = nix::unistd::geteuid().as_raw();
@@ -297,10 +297,14 @@ fn every_case_has_a_script_or_says_why_not() {
             without += 1;
             continue;
         }
-        let folder = place.path(&format!("{number}"));
-        std::fs::create_dir(&folder).unwrap();
-        let scene =
-            Scene { folder: &folder, probe: Path::new(BOXPROOF), run_id: "bxtest", boss: None };
+        let directory = place.path(&format!("{number}"));
+        std::fs::create_dir(&directory).unwrap();
+        let scene = ArmContext {
+            directory: &directory,
+            probe: Path::new(BOXPROOF),
+            run_id: "bxtest",
+            boss: None,
+        };
         let kinds = [ArmKind::Confined, ArmKind::Control];
         let [confined, control] = kinds.map(|kind| {
             let rendered = render(case, kind, &none, &scene, uid);
@@ -308,12 +312,19 @@ fn every_case_has_a_script_or_says_why_not() {
         });
         let control = (!matches!(case.control, Control::None(_))).then_some(&control);
         let arm = ArmKind::Confined;
-        let subject =
-            Subject { case, suite: &suite, backend: &none, arm, rendered: &confined, control, uid };
+        let subject = ScriptSubject {
+            case,
+            suite: &suite,
+            backend: &none,
+            arm,
+            rendered: &confined,
+            control,
+            uid,
+        };
         let text = script(&subject).unwrap();
         let root = confined.vars.get("WS").unwrap().strip_suffix("/ws").unwrap();
-        assert!(!text.contains(root), "{}: the script knows a folder that is gone", case.id);
-        is_read(&folder.join("repro.sh"), &text, case);
+        assert!(!text.contains(root), "{}: the script knows a directory that is gone", case.id);
+        is_read(&directory.join("repro.sh"), &text, case);
         written += 1;
     }
     // A case about times, terminals or hosts has none.
@@ -337,16 +348,20 @@ fn every_question_has_a_script_that_asks_it() {
     let questions: Vec<&Case> = suite.cases.iter().filter(asks).collect();
     for (number, case) in questions.iter().enumerate() {
         assert_eq!(obstacle(case, &native), None, "{}", case.id);
-        let folder = place.path(&format!("{number}"));
-        std::fs::create_dir(&folder).unwrap();
-        let scene =
-            Scene { folder: &folder, probe: Path::new(BOXPROOF), run_id: "bxtest", boss: None };
+        let directory = place.path(&format!("{number}"));
+        std::fs::create_dir(&directory).unwrap();
+        let scene = ArmContext {
+            directory: &directory,
+            probe: Path::new(BOXPROOF),
+            run_id: "bxtest",
+            boss: None,
+        };
         let (rendered, request) =
             render_question(case, &scene).unwrap_or_else(|error| panic!("{}: {error}", case.id));
         let (suite, backend, rendered) = (&suite, &native, &rendered);
         let (arm, control) = (ArmKind::Confined, None);
-        let subject = Subject { case, suite, backend, arm, rendered, control, uid };
-        is_read(&folder.join("repro.sh"), &question_script(&subject, &request).unwrap(), case);
+        let subject = ScriptSubject { case, suite, backend, arm, rendered, control, uid };
+        is_read(&directory.join("repro.sh"), &question_script(&subject, &request).unwrap(), case);
     }
     assert!(questions.len() > 300, "{}", questions.len());
 }

@@ -89,14 +89,14 @@ fn records_of_several_backends_become_one_matrix_and_conflicts_are_told() {
 }
 
 #[test]
-fn a_folder_stands_for_its_records() {
+fn a_directory_stands_for_its_records() {
     let place = place();
     std::fs::create_dir(place.path("records")).unwrap();
     place.recorded("box.yaml", "records/b.ndjson");
     let none = place.arg("records/a.ndjson");
     place.boxproof("run", &["--backend", "none", "--report", &none]).exits(1);
-    let folder = place.arg("records");
-    let ran = place.run(&["report", &folder]);
+    let directory = place.arg("records");
+    let ran = place.run(&["report", &directory]);
     has(&ran.exits(0).stdout, "none      box");
     std::fs::create_dir(place.path("empty")).unwrap();
     let ran = place.run(&["report", &place.arg("empty")]);

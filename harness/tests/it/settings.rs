@@ -85,7 +85,7 @@ fn rows(place: &Place, spec: &str, filters: &[&str]) -> BTreeMap<String, Value> 
         ("config/caliban-domains/allowed", "over-block decision"),
         ("config/caliban-auto/held", "over-block decision"),
         ("config/caliban-variables/undefined", "under-block decision"),
-        ("config/caliban-profile/runtime-folder", "contract rule"),
+        ("config/caliban-profile/runtime-directory", "contract rule"),
         ("config/caliban-keys/top", "pass"),
     ]
 )]

@@ -156,7 +156,7 @@ fn no_descriptor_of_whoever_started_the_harness_reaches_a_command() {
     let mut shell = assert_cmd::Command::new("sh");
     shell.args(["-c", "exec 9<.; [ -e /proc/self/fd/9 ] && exec \"$@\"", "sh", BOXPROOF, "run"]);
     shell.args(["--backend", "none", "--cases", &corpus, "--scratch", &scratch]);
-    crate::support::Ran::of(&shell.output().unwrap()).exits(0);
+    crate::support::Ran::from_output(&shell.output().unwrap()).exits(0);
 }
 
 /// A thread outside that does what the fake asks for: out of reach of the harness's workers.
@@ -212,7 +212,7 @@ fn beat(file: &str, word: Option<&str>) -> Child {
 
 #[rstest]
 #[case::by_its_environment(true, "sleep 0.02; done) still ran")]
-#[case::by_what_it_writes(false, "somebody out of sight still wrote beat")]
+#[case::by_what_it_writes(false, "a process out of sight still wrote beat")]
 fn who_is_out_of_reach_is_found(#[case] carries: bool, #[case] saw: &str) {
     let (place, spec) = fake("asks-a-broker");
     let broker = Broker::serve(&place, carries);

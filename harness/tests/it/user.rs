@@ -28,11 +28,11 @@ fn run(place: &Place, args: &[&str]) -> Ran {
     let (cases, report) = (place.arg("corpus"), place.arg("record.ndjson"));
     let all = [&["run", "--cases", &cases, "--report", &report], args].concat();
     // The caller of sudo would be asked first.
-    Ran::of(&place.command(&all).env_remove("SUDO_USER").output().unwrap())
+    Ran::from_output(&place.command(&all).env_remove("SUDO_USER").output().unwrap())
 }
 
 /// The verdicts of the two cases, and the uid of the run.
-fn seen(place: &Place) -> (Vec<String>, u64) {
+fn verdicts_and_uid(place: &Place) -> (Vec<String>, u64) {
     let lines = place.record("record.ndjson");
     let cases = lines.iter().filter(|line| line["type"] == "case");
     let verdicts = cases.map(|row| format!("{} {}", row["id"], row["verdict"]).replace('"', ""));
@@ -56,19 +56,19 @@ fn root_becomes_an_ordinary_user_unless_told_otherwise() {
             let note = format!("run as {} (uid {}), since ", user.name, user.uid);
             has(&by_default.exits(0).stderr, &note);
             assert_eq!(
-                seen(&place),
+                verdicts_and_uid(&place),
                 (AS_ORDINARY.map(str::to_owned).into(), user.uid.as_raw().into())
             );
             let report = place.path("record.ndjson").metadata().unwrap();
-            assert_eq!(report.uid(), 0, "root's own file, in root's own folder");
+            assert_eq!(report.uid(), 0, "root's own file, in root's own directory");
         }
     }
     let scratch = place.arg("scratch");
     let as_root = run(&place, &["--backend", &tool, "--user", "root", "--scratch", &scratch]);
     assert_eq!(as_root.exits(0).stderr, "");
-    assert_eq!(seen(&place), (AS_ROOT.map(str::to_owned).into(), 0));
+    assert_eq!(verdicts_and_uid(&place), (AS_ROOT.map(str::to_owned).into(), 0));
     run(&place, &["--backend", "none", "--scratch", &scratch]).exits(0);
-    assert_eq!(seen(&place), (AS_ROOT.map(str::to_owned).into(), 0));
+    assert_eq!(verdicts_and_uid(&place), (AS_ROOT.map(str::to_owned).into(), 0));
     place.is_clean();
 }
 
@@ -76,7 +76,7 @@ fn a_user_stays_who_he_is() {
     let place = open_place();
     run(&place, &["--backend", &place.arg("tool.yaml")]).exits(0);
     let uid = u64::from(geteuid().as_raw());
-    assert_eq!(seen(&place), (AS_ORDINARY.map(str::to_owned).into(), uid));
+    assert_eq!(verdicts_and_uid(&place), (AS_ORDINARY.map(str::to_owned).into(), uid));
     has(&run(&place, &["--user", "root"]).exits(2).stderr, "only root can become root");
 }
 
@@ -91,8 +91,11 @@ fn a_program_out_of_the_users_reach_is_still_the_reference() {
     let (cases, report) = (place.arg("corpus"), place.arg("record.ndjson"));
     let mut command = assert_cmd::Command::new(program);
     command.args(["run", "--cases", &cases, "--report", &report, "--user", &user.name]);
-    Ran::of(&command.current_dir("/").output().unwrap()).exits(0);
-    assert_eq!(seen(&place), (AS_ORDINARY.map(str::to_owned).into(), user.uid.as_raw().into()));
+    Ran::from_output(&command.current_dir("/").output().unwrap()).exits(0);
+    assert_eq!(
+        verdicts_and_uid(&place),
+        (AS_ORDINARY.map(str::to_owned).into(), user.uid.as_raw().into())
+    );
 }
 
 #[test]

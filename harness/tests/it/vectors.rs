@@ -5,14 +5,14 @@
 use base64::Engine as _;
 use base64::engine::general_purpose::URL_SAFE_NO_PAD;
 use boxproof::receipts::canonical::{canonical, hash, receipt_hash, sha256, signed_text};
-use boxproof::receipts::verify::{Flaw, Receipt, key_of, shape_of, verify_chain};
+use boxproof::receipts::verify::{PlacedReceipt, ReceiptFlaw, key_of, shape_of, verify_chain};
 use ed25519_dalek::VerifyingKey;
 use rstest::rstest;
 use serde_json::Value;
 
 fn vectors(name: &str) -> Value {
-    let folder = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/receipts/vectors");
-    let text = std::fs::read_to_string(format!("{folder}/{name}")).unwrap();
+    let directory = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/receipts/vectors");
+    let text = std::fs::read_to_string(format!("{directory}/{name}")).unwrap();
     serde_json::from_str(&text).unwrap()
 }
 
@@ -24,24 +24,24 @@ fn list(value: &Value) -> &Vec<Value> {
     value.as_array().unwrap()
 }
 
-fn receipts(values: &[Value]) -> Vec<Receipt> {
+fn receipts(values: &[Value]) -> Vec<PlacedReceipt> {
     let lines = values.iter().enumerate();
-    lines.map(|(at, value)| Receipt { line: at + 1, value: value.clone() }).collect()
+    lines.map(|(at, value)| PlacedReceipt { line: at + 1, value: value.clone() }).collect()
 }
 
 fn key(file: &Value) -> VerifyingKey {
     key_of(file["keys"]["publicKey"].as_str().unwrap()).unwrap()
 }
 
-fn words(flaws: &[Flaw]) -> Vec<&'static str> {
+fn flaw_codes(flaws: &[ReceiptFlaw]) -> Vec<&'static str> {
     flaws.iter().map(|flaw| flaw.word).collect()
 }
 
 #[test]
 fn every_file_is_used() {
-    let folder = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/receipts/vectors");
+    let directory = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/receipts/vectors");
     let me = include_str!("vectors.rs");
-    let files = std::fs::read_dir(folder).unwrap().map(|entry| entry.unwrap().file_name());
+    let files = std::fs::read_dir(directory).unwrap().map(|entry| entry.unwrap().file_name());
     let files: Vec<String> = files.map(|name| name.into_string().unwrap()).collect();
     assert!(files.len() > 10, "{files:?}");
     for name in files.iter().filter(|name| name.ends_with(".json")) {
@@ -101,7 +101,7 @@ fn the_three_kits_agree(#[case] name: &str) {
     let receipt = &file["canonicalization"]["receiptInput"];
     assert_eq!(hash(receipt).unwrap(), hashing["receiptExpected"].as_str().unwrap());
     let signed = receipts(&[file["signing"]["signed"].clone()]);
-    assert_eq!(words(&verify_chain(&signed, &key(&file))), [""; 0]);
+    assert_eq!(flaw_codes(&verify_chain(&signed, &key(&file))), [""; 0]);
 }
 
 #[rstest]
@@ -126,7 +126,7 @@ fn each_version_verifies(#[case] name: &str, #[case] members: &[&str]) {
 fn chains_verify(#[case] name: &str, #[case] member: &str) {
     let file = vectors(name);
     let chain = receipts(list(&file[member]["receipts"]));
-    assert_eq!(words(&verify_chain(&chain, &key(&file))), [""; 0], "{member}");
+    assert_eq!(flaw_codes(&verify_chain(&chain, &key(&file))), [""; 0], "{member}");
 }
 
 #[test]
@@ -148,7 +148,7 @@ fn what_must_be_rejected_is(#[case] name: &str, #[case] single: usize, #[case] c
     assert_eq!((alone.len(), chains.len()), (single, chained));
     for vector in alone {
         let receipt = receipts(&[vector["receipt"].clone()]);
-        let signature = words(&verify_chain(&receipt, &key)).contains(&"bad_signature");
+        let signature = flaw_codes(&verify_chain(&receipt, &key)).contains(&"bad_signature");
         let lacks = shape_of(&receipt[0]).iter().any(|flaw| flaw.why.ends_with("is missing"));
         assert!(signature || lacks, "{}", vector["name"]);
     }
@@ -221,7 +221,7 @@ fn a_rotation_names_the_keys_by_their_fingerprints() {
     });
     if let Some(old) = old {
         let key = VerifyingKey::from_bytes(old.as_slice().try_into().unwrap()).unwrap();
-        assert_eq!(words(&verify_chain(&receipts(&[receipt]), &key)), [""; 0]);
+        assert_eq!(flaw_codes(&verify_chain(&receipts(&[receipt]), &key)), [""; 0]);
     } else {
         panic!("no published key has the old fingerprint");
     }

@@ -91,7 +91,7 @@ fn audit_is_green_where_every_case_can_fail() {
 
 /// Cases that prove nothing: each would be passed by a backend that does nothing, or by none.
 #[rstest]
-#[case::missing_folder(IMPOSSIBLE, "inconclusive control-failed instead of under-block")]
+#[case::missing_directory(IMPOSSIBLE, "inconclusive control-failed instead of under-block")]
 #[case::no_effect(
     "purpose: Reading is refused.\nrequirement: R-test-not\nneeds: [fs.write]\nfixture: {f: kept}
 act: {probe: read, path: f}\nexpect: {denied: {errno: [EACCES]}, oracle: [{unchanged: f}]}
@@ -130,11 +130,11 @@ fn doctor_tells_what_this_host_has() {
 #[case("doctor", &[])]
 #[case("run", &["net/tcp4", "--backend", "none"])]
 #[case("repro", &["net/tcp4", "--backend", "none"])]
-fn a_scratch_folder_that_cannot_be_made_is_named(#[case] verb: &str, #[case] args: &[&str]) {
+fn a_scratch_directory_that_cannot_be_made_is_named(#[case] verb: &str, #[case] args: &[&str]) {
     let place = Place::new();
     let scratch = format!("{}/below", place.write("file", "").display());
     let ran = place.run(&[&[verb], args, &["--scratch", &scratch]].concat());
-    has(&ran.exits(3).stderr, &format!("scratch folder {scratch}: "));
+    has(&ran.exits(3).stderr, &format!("scratch directory {scratch}: "));
     has(&ran.stderr, "; `--scratch DIR` names another");
 }
 

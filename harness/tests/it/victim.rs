@@ -5,7 +5,7 @@
 use std::path::Path;
 use std::process::Command;
 
-use boxproof::workspace::Victim;
+use boxproof::workspace::RunningVictim;
 use nix::errno::Errno;
 use nix::sys::signal::{Signal, kill};
 use nix::unistd::Pid;
@@ -13,8 +13,8 @@ use rstest::rstest;
 
 const PROGRAM: &str = env!("CARGO_BIN_EXE_boxproof");
 
-fn victim() -> (Victim, Pid) {
-    let victim = Victim::start(Path::new(PROGRAM), "bx7-victim").unwrap();
+fn victim() -> (RunningVictim, Pid) {
+    let victim = RunningVictim::start(Path::new(PROGRAM), "bx7-victim").unwrap();
     let pid = Pid::from_raw(victim.pid().cast_signed());
     (victim, pid)
 }
@@ -128,6 +128,6 @@ fn dropping_it_ends_it() {
 
 #[test]
 fn a_program_that_is_no_victim_is_an_error() {
-    assert!(Victim::start(Path::new("/bin/true"), "bx7-victim").is_err());
-    assert!(Victim::start(Path::new("/absent"), "bx7-victim").is_err());
+    assert!(RunningVictim::start(Path::new("/bin/true"), "bx7-victim").is_err());
+    assert!(RunningVictim::start(Path::new("/absent"), "bx7-victim").is_err());
 }

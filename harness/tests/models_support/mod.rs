@@ -3,8 +3,8 @@
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 
-use boxproof_cases::case::{Attempt, Deed};
-use boxproof_cases::protocol::{CompileTarget, PathAnswer, PolicyAnswer, Told};
+use boxproof_cases::case::{ObjectOperation, OperationAttempt};
+use boxproof_cases::protocol::{CompileTarget, DocumentAnswer, PathAnswer, PolicyAnswer};
 use serde_json::{Value, json};
 
 /// Random numbers that are the same in every run.
@@ -29,12 +29,18 @@ impl Dice {
 }
 
 /// Makes a directory that no sandbox replaces.
-pub(crate) fn folder() -> tempfile::TempDir {
+pub(crate) fn directory() -> tempfile::TempDir {
     tempfile::tempdir_in(env!("CARGO_TARGET_TMPDIR")).unwrap()
 }
 
-const FOLDERS: [&str; 8] = ["w", "w/a", "w/a/b", "w/c d", "w/q\"x", "o", "o/p", "o/p/q"];
-const DEEDS: [Deed; 5] = [Deed::Read, Deed::Write, Deed::Create, Deed::Remove, Deed::Move];
+const DIRECTORIES: [&str; 8] = ["w", "w/a", "w/a/b", "w/c d", "w/q\"x", "o", "o/p", "o/p/q"];
+const DEEDS: [ObjectOperation; 5] = [
+    ObjectOperation::Read,
+    ObjectOperation::Write,
+    ObjectOperation::Create,
+    ObjectOperation::Remove,
+    ObjectOperation::Move,
+];
 
 /// Directories with a file for each deed.
 pub(crate) struct Scene {
@@ -46,8 +52,8 @@ impl Scene {
     pub(crate) fn lay_out(root: &Path) -> Self {
         std::fs::create_dir(root).unwrap();
         let scene = Self { root: root.canonicalize().unwrap() };
-        for folder in FOLDERS {
-            std::fs::create_dir(scene.root.join(folder)).unwrap();
+        for directory in DIRECTORIES {
+            std::fs::create_dir(scene.root.join(directory)).unwrap();
         }
         for file in scene.files() {
             std::fs::create_dir_all(file.parent().unwrap()).unwrap();
@@ -65,44 +71,46 @@ impl Scene {
         self.root.join(name).to_str().unwrap().to_owned()
     }
 
-    fn folders(&self) -> Vec<String> {
-        FOLDERS.iter().map(|folder| self.at(folder)).collect()
+    fn directories(&self) -> Vec<String> {
+        DIRECTORIES.iter().map(|directory| self.at(directory)).collect()
     }
 
-    fn target(&self, number: usize, deed: Deed) -> String {
-        self.at(&format!("{}/{}-{number}", FOLDERS[number], deed.word()))
+    fn target(&self, number: usize, deed: ObjectOperation) -> String {
+        self.at(&format!("{}/{}-{number}", DIRECTORIES[number], deed.keyword()))
     }
 
     /// Lists the files at the start.
     fn files(&self) -> Vec<PathBuf> {
-        let deeds = DEEDS.into_iter().filter(|deed| *deed != Deed::Create);
-        let files = deeds.flat_map(|deed| (0..FOLDERS.len()).map(move |at| (at, deed)));
+        let deeds = DEEDS.into_iter().filter(|deed| *deed != ObjectOperation::Create);
+        let files = deeds.flat_map(|deed| (0..DIRECTORIES.len()).map(move |at| (at, deed)));
         let files = files.map(|(at, deed)| self.target(at, deed));
-        let inner = (0..FOLDERS.len()).map(|at| format!("{}/inner", self.moved_folder(at)));
+        let inner = (0..DIRECTORIES.len()).map(|at| format!("{}/inner", self.moved_directory(at)));
         files.chain(inner).map(PathBuf::from).collect()
     }
 
-    fn moved_folder(&self, number: usize) -> String {
-        self.at(&format!("{}/folder-{number}", FOLDERS[number]))
+    fn moved_directory(&self, number: usize) -> String {
+        self.at(&format!("{}/directory-{number}", DIRECTORIES[number]))
     }
 
     /// Lists every attempt.
-    pub(crate) fn attempts(&self) -> Vec<Attempt> {
-        let each = (0..FOLDERS.len()).flat_map(|at| DEEDS.map(|deed| (at, deed)));
-        let files = each.map(|(at, deed)| Attempt { deed, object: self.target(at, deed) });
-        let folders = (0..FOLDERS.len())
-            .map(|at| Attempt { deed: Deed::Move, object: self.moved_folder(at) });
-        files.chain(folders).collect()
+    pub(crate) fn attempts(&self) -> Vec<OperationAttempt> {
+        let each = (0..DIRECTORIES.len()).flat_map(|at| DEEDS.map(|deed| (at, deed)));
+        let files = each.map(|(at, deed)| OperationAttempt { deed, object: self.target(at, deed) });
+        let directories = (0..DIRECTORIES.len()).map(|at| OperationAttempt {
+            deed: ObjectOperation::Move,
+            object: self.moved_directory(at),
+        });
+        files.chain(directories).collect()
     }
 
     /// Returns whether the attempt succeeded, as the host sees it; for reading, as the reader
     /// reports.
-    fn is_done(&self, attempt: &Attempt, read: &[String]) -> bool {
+    fn is_done(&self, attempt: &OperationAttempt, read: &[String]) -> bool {
         let path = Path::new(&attempt.object);
         match attempt.deed {
-            Deed::Read => read.contains(&attempt.object),
-            Deed::Write => std::fs::read_to_string(path).unwrap() != secret(path),
-            Deed::Create => path.exists(),
+            ObjectOperation::Read => read.contains(&attempt.object),
+            ObjectOperation::Write => std::fs::read_to_string(path).unwrap() != secret(path),
+            ObjectOperation::Create => path.exists(),
             _ => !path.exists(),
         }
     }
@@ -115,17 +123,17 @@ fn secret(file: &Path) -> String {
 
 /// A random policy, as a request.
 pub(crate) fn policy(scene: &Scene, dice: &mut Dice) -> Value {
-    let folders = scene.folders();
-    let mut objects: Vec<String> = folders[1..].to_vec();
+    let directories = scene.directories();
+    let mut objects: Vec<String> = directories[1..].to_vec();
     objects.extend(scene.files().iter().map(|file| file.to_str().unwrap().to_owned()));
     let readable = match dice.roll(3) {
-        0 => json!(dice.some(2, &folders[5..])),
+        0 => json!(dice.some(2, &directories[5..])),
         _ => json!("all"),
     };
     let policy = json!({
-        "workspace": folders[0],
+        "workspace": directories[0],
         "mode": *dice.one(&["workspace_write", "workspace_write", "workspace_write", "read_only"]),
-        "writable": dice.some(2, &folders[1..]),
+        "writable": dice.some(2, &directories[1..]),
         "readable": readable,
         "deny_read": dice.some(3, &objects),
         "deny_write": dice.some(4, &objects),
@@ -141,11 +149,11 @@ pub(crate) fn compile_request(rules: &Value, scene: &Scene) -> Value {
 }
 
 /// Returns the reference's answer.
-pub(crate) fn compile(target: CompileTarget, request: &Value, scene: &Scene) -> Told {
-    answer(&["compile", "--target", target.word()], request, scene)
+pub(crate) fn compile(target: CompileTarget, request: &Value, scene: &Scene) -> DocumentAnswer {
+    answer(&["compile", "--target", target.keyword()], request, scene)
 }
 
-fn answer(verb: &[&str], request: &Value, scene: &Scene) -> Told {
+fn answer(verb: &[&str], request: &Value, scene: &Scene) -> DocumentAnswer {
     let [asked, answered] = ["request.json", "answer.json"].map(|name| scene.root.join(name));
     std::fs::write(&asked, request.to_string()).unwrap();
     let _ = std::fs::remove_file(&answered);
@@ -163,24 +171,24 @@ pub(crate) fn raw(scene: &Scene, dice: &mut Dice) -> Vec<String> {
     let mut argv = words(&["bwrap", "--unshare-user", "--unshare-pid", "--cap-drop", "ALL"]);
     argv.extend(words(&[*dice.one(&["--ro-bind", "--bind"]), "/", "/"]));
     argv.extend(words(&["--dev", "/dev", "--proc", "/proc"]));
-    let mut objects = scene.folders();
+    let mut objects = scene.directories();
     let files = scene.files();
     for _ in 0..2 + dice.roll(7) {
-        let folder = dice.one(&objects).clone();
+        let directory = dice.one(&objects).clone();
         match dice.roll(8) {
-            0 | 1 => argv.extend(words(&["--bind", &folder, &folder])),
-            2 | 3 => argv.extend(words(&["--ro-bind", &folder, &folder])),
-            4 => argv.extend(words(&["--tmpfs", &folder])),
+            0 | 1 => argv.extend(words(&["--bind", &directory, &directory])),
+            2 | 3 => argv.extend(words(&["--ro-bind", &directory, &directory])),
+            4 => argv.extend(words(&["--tmpfs", &directory])),
             5 => {
                 let file = dice.one(&files).to_str().unwrap();
                 argv.extend(words(&[*dice.one(&["--ro-bind", "--bind"]), file, file]));
             }
             6 => {
                 let other = dice.one(&objects).clone();
-                argv.extend(words(&[*dice.one(&["--ro-bind", "--bind"]), &other, &folder]));
+                argv.extend(words(&[*dice.one(&["--ro-bind", "--bind"]), &other, &directory]));
             }
             _ => {
-                argv.extend(words(&["--bind", &folder, &folder, "--remount-ro", &folder]));
+                argv.extend(words(&["--bind", &directory, &directory, "--remount-ro", &directory]));
             }
         }
         objects.rotate_left(1);
@@ -206,13 +214,13 @@ echo ended
 "#;
 
 /// Returns the result of each attempt under `argv`; none if `bwrap` refused to start.
-pub(crate) fn try_all(scene: &Scene, argv: &[String]) -> Option<Vec<(Attempt, bool)>> {
+pub(crate) fn try_all(scene: &Scene, argv: &[String]) -> Option<Vec<(OperationAttempt, bool)>> {
     let mut command = Command::new(&argv[0]);
     command.args(&argv[1..]).args(["/bin/sh", "-c", ACTOR, "sh"]).stdin(Stdio::null());
     for attempt in scene.attempts() {
         let secret = secret(Path::new(&attempt.object));
         for name in names(argv, &attempt.object) {
-            command.args([attempt.deed.word(), &name, secret.trim_end(), &attempt.object]);
+            command.args([attempt.deed.keyword(), &name, secret.trim_end(), &attempt.object]);
         }
     }
     let output = command.output().unwrap();
@@ -224,7 +232,7 @@ pub(crate) fn try_all(scene: &Scene, argv: &[String]) -> Option<Vec<(Attempt, bo
     assert_eq!(lines.last(), Some(&"ended"), "the actor did not come to its end: {argv:?}");
     let read: Vec<String> =
         lines.iter().filter_map(|line| line.strip_prefix("read:")).map(str::to_owned).collect();
-    let done = |attempt: Attempt| {
+    let done = |attempt: OperationAttempt| {
         let done = scene.is_done(&attempt, &read);
         (attempt, done)
     };
@@ -307,9 +315,12 @@ pub(crate) fn orbit_whole(scene: &Scene, dice: &mut Dice) -> Value {
 
 /// Returns the engine's decision on the object of each attempt, reading and modifying; none
 /// outside.
-pub(crate) fn decided(scene: &Scene, profile: &Value) -> Vec<(Attempt, Option<[bool; 2]>)> {
+pub(crate) fn decided(
+    scene: &Scene,
+    profile: &Value,
+) -> Vec<(OperationAttempt, Option<[bool; 2]>)> {
     let workspace = scene.workspace();
-    let below = |attempt: &Attempt| {
+    let below = |attempt: &OperationAttempt| {
         Path::new(&attempt.object).strip_prefix(&workspace).ok().map(Path::to_owned)
     };
     let attempts = scene.attempts();
@@ -331,7 +342,7 @@ fn engine(scene: &Scene, profile: &Value, asked: &[Value]) -> Vec<bool> {
     request["protocol"] = json!(1);
     request["paths"] = json!(asked);
     let told = answer(&["check"], &request, scene);
-    let Told::Decisions(answers) = told else { panic!("{told:?}") };
+    let DocumentAnswer::Decisions(answers) = told else { panic!("{told:?}") };
     let decided = |answer: &PathAnswer| match answer {
         PathAnswer::Decided(decision) => decision.allowed,
         PathAnswer::Invalid(why) => panic!("{why}"),
@@ -340,7 +351,10 @@ fn engine(scene: &Scene, profile: &Value, asked: &[Value]) -> Vec<bool> {
 }
 
 /// Returns the engine's decision on every file: deed, path from the workspace down, decision.
-pub(crate) fn ask(scene: &Scene, profile: &Value) -> Vec<(Deed, String, bool)> {
+pub(crate) fn engine_decisions(
+    scene: &Scene,
+    profile: &Value,
+) -> Vec<(ObjectOperation, String, bool)> {
     let workspace = scene.workspace();
     let below = |path: PathBuf| Some(path.strip_prefix(&workspace).ok()?.to_str()?.to_owned());
     let paths: Vec<String> = scene.files().into_iter().filter_map(below).collect();
@@ -349,9 +363,9 @@ pub(crate) fn ask(scene: &Scene, profile: &Value) -> Vec<(Deed, String, bool)> {
         each.clone().map(|(op, path)| json!({"op": op, "path": path})).collect();
     let answers = engine(scene, profile, &asked);
     let each = each.zip(answers).flat_map(|((op, path), allowed)| {
-        let deeds: &[Deed] = match op {
-            "read" => &[Deed::Read],
-            _ => &[Deed::Write, Deed::Create, Deed::Remove],
+        let deeds: &[ObjectOperation] = match op {
+            "read" => &[ObjectOperation::Read],
+            _ => &[ObjectOperation::Write, ObjectOperation::Create, ObjectOperation::Remove],
         };
         deeds.iter().map(move |deed| (*deed, path.clone(), allowed))
     });

@@ -47,7 +47,7 @@ twin: {writable: [$OUT]}
 
 /// A case from which nothing can be learnt: the act is not possible without a sandbox either.
 pub(crate) const IMPOSSIBLE: &str =
-    "purpose: Creating a file in a folder that is not there is refused.
+    "purpose: Creating a file in a directory that is not there is refused.
 requirement: R-test-not
 needs: [fs.write]
 act: {probe: create, path: $OUT/missing/f, text: evil}
@@ -104,7 +104,7 @@ pub(crate) fn base() -> PathBuf {
     }
     let build = PathBuf::from(env!("CARGO_TARGET_TMPDIR"));
     let replaced = ["/tmp", "/var/tmp", "/dev", "/run"];
-    if !replaced.iter().any(|folder| build.starts_with(folder)) {
+    if !replaced.iter().any(|directory| build.starts_with(directory)) {
         return build;
     }
     let home = PathBuf::from(std::env::var_os("HOME").unwrap());
@@ -119,9 +119,9 @@ impl Place {
         Self::below(&base())
     }
 
-    /// Makes an empty place below `folder`.
-    pub(crate) fn below(folder: &Path) -> Self {
-        let dir = tempfile::Builder::new().prefix("cli-").tempdir_in(folder).unwrap();
+    /// Makes an empty place below `directory`.
+    pub(crate) fn below(directory: &Path) -> Self {
+        let dir = tempfile::Builder::new().prefix("cli-").tempdir_in(directory).unwrap();
         let place = Self { dir };
         place.write("corpus/requirements/test.yaml", REQUIREMENT);
         place
@@ -187,7 +187,7 @@ impl Place {
 
     /// Runs the program with `args`.
     pub(crate) fn run(&self, args: &[&str]) -> Ran {
-        let ran = Ran::of(&self.command(args).output().unwrap());
+        let ran = Ran::from_output(&self.command(args).output().unwrap());
         self.is_clean();
         ran
     }
@@ -231,7 +231,7 @@ impl Place {
 
 impl Ran {
     /// Takes the result of a finished process; one that was killed is no answer.
-    pub(crate) fn of(output: &Output) -> Self {
+    pub(crate) fn from_output(output: &Output) -> Self {
         let text = |bytes: &[u8]| String::from_utf8(bytes.to_vec()).unwrap();
         let (stdout, stderr) = (text(&output.stdout), text(&output.stderr));
         let code = output.status.code();

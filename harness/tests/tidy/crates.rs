@@ -27,7 +27,7 @@ pub(crate) fn members(tree: &Tree) -> Vec<String> {
     let Some(root) = tree.file("Cargo.toml") else { return vec!["no Cargo.toml".to_owned()] };
     let line = root.text.lines().find(|line| line.starts_with("members")).unwrap_or_default();
     let listed: Vec<&str> = line.split('"').skip(1).step_by(2).collect();
-    let wanted: Vec<&str> = MEMBERS.iter().map(|(folder, ..)| *folder).collect();
+    let wanted: Vec<&str> = MEMBERS.iter().map(|(directory, ..)| *directory).collect();
     if listed == wanted {
         Vec::new()
     } else {
@@ -38,8 +38,8 @@ pub(crate) fn members(tree: &Tree) -> Vec<String> {
 /// Checks that every dependency on a package of ours is an arrow of the house.
 pub(crate) fn arrows(tree: &Tree) -> Vec<String> {
     let mut found = Vec::new();
-    for (folder, package, allowed) in MEMBERS {
-        let Some(manifest) = tree.file(&format!("{folder}/Cargo.toml")) else { continue };
+    for (directory, package, allowed) in MEMBERS {
+        let Some(manifest) = tree.file(&format!("{directory}/Cargo.toml")) else { continue };
         for name in ours(&manifest.text) {
             if !allowed.contains(&name) {
                 found.push(format!("{package} depends on {name}, which is no arrow of the house"));

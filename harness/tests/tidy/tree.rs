@@ -36,7 +36,7 @@ impl Tree {
         Self { files: files.collect() }
     }
 
-    pub(crate) fn of(path: &str, text: &str) -> Self {
+    pub(crate) fn single_file(path: &str, text: &str) -> Self {
         Self { files: vec![File { path: path.to_owned(), text: text.to_owned() }] }
     }
 
@@ -44,8 +44,8 @@ impl Tree {
         self.files.iter().find(|file| file.path == path)
     }
 
-    pub(crate) fn below(&self, folder: &str) -> impl Iterator<Item = &File> {
-        self.files.iter().filter(move |file| file.path.starts_with(folder))
+    pub(crate) fn below(&self, directory: &str) -> impl Iterator<Item = &File> {
+        self.files.iter().filter(move |file| file.path.starts_with(directory))
     }
 
     pub(crate) fn rust(&self) -> impl Iterator<Item = &File> {

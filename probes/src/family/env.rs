@@ -2,25 +2,27 @@
 
 use std::os::unix::ffi::OsStrExt;
 
-use crate::args::Args;
-use crate::record::Value;
-use crate::seen::{At, Seen, names as name_list, seen, text};
+use crate::args::ProbeArguments;
+use crate::outcome::{CallContext, ProbeResult, names as name_list, succeed_with, text};
+use crate::record::DetailValue;
 
 /// Names only: values may be real secrets.
-pub(crate) fn names(_: &Args) -> Seen {
+pub(crate) fn names(_: &ProbeArguments) -> ProbeResult {
     let names = std::env::vars_os().map(|(name, _)| name.to_string_lossy().into_owned());
-    seen([("names", name_list(names.collect()))])
+    succeed_with([("names", name_list(names.collect()))])
 }
 
 /// `present` 1 with `data`, or `present` 0: absence is an observation, not a refusal.
-pub(crate) fn get(args: &Args) -> Seen {
+pub(crate) fn get(args: &ProbeArguments) -> ProbeResult {
     match std::env::var_os(args.one("name")?) {
-        Some(value) => seen([("present", Value::Number(1)), ("data", text(value.as_bytes()))]),
-        None => seen([("present", Value::Number(0))]),
+        Some(value) => {
+            succeed_with([("present", DetailValue::Number(1)), ("data", text(value.as_bytes()))])
+        }
+        None => succeed_with([("present", DetailValue::Number(0))]),
     }
 }
 
-pub(crate) fn cwd(_: &Args) -> Seen {
+pub(crate) fn cwd(_: &ProbeArguments) -> ProbeResult {
     let cwd = nix::unistd::getcwd().at("getcwd")?;
-    seen([("data", text(cwd.as_os_str().as_bytes()))])
+    succeed_with([("data", text(cwd.as_os_str().as_bytes()))])
 }

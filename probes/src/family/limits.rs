@@ -3,9 +3,9 @@
 use nix::sys::resource::{Resource, getrlimit};
 use nix::sys::stat::{Mode, umask as set_umask};
 
-use crate::args::Args;
-use crate::record::Value;
-use crate::seen::{At, Seen, names, seen};
+use crate::args::ProbeArguments;
+use crate::outcome::{CallContext, ProbeResult, names, succeed_with};
+use crate::record::DetailValue;
 
 const LIMITS: [(&str, Resource); 7] = [
     ("as", Resource::RLIMIT_AS),
@@ -18,12 +18,12 @@ const LIMITS: [(&str, Resource); 7] = [
 ];
 
 /// `names` as `nofile 1024 4096`: soft, then hard, in bytes, seconds or pieces.
-pub(crate) fn rlimits(_: &Args) -> Seen {
+pub(crate) fn rlimits(_: &ProbeArguments) -> ProbeResult {
     let one = |(name, resource)| {
         getrlimit(resource).map(|(soft, hard)| format!("{name} {} {}", shown(soft), shown(hard)))
     };
     let all = LIMITS.into_iter().map(one).collect::<nix::Result<Vec<_>>>().at("getrlimit")?;
-    seen([("names", names(all))])
+    succeed_with([("names", names(all))])
 }
 
 fn shown(limit: nix::sys::resource::rlim_t) -> String {
@@ -31,7 +31,7 @@ fn shown(limit: nix::sys::resource::rlim_t) -> String {
 }
 
 /// `data` in octal. Asking means setting; the probe's child does nothing after it.
-pub(crate) fn umask(_: &Args) -> Seen {
+pub(crate) fn umask(_: &ProbeArguments) -> ProbeResult {
     let mask = set_umask(Mode::empty());
-    seen([("data", Value::Text(format!("{:04o}", mask.bits())))])
+    succeed_with([("data", DetailValue::Text(format!("{:04o}", mask.bits())))])
 }

@@ -7,7 +7,7 @@ pub(crate) mod ipc;
 #[cfg(target_os = "linux")]
 pub(crate) mod kernel;
 pub(crate) mod limits;
+pub(crate) mod linux_arguments;
 pub(crate) mod net;
 pub(crate) mod proc;
 pub(crate) mod terminal;
-pub(crate) mod words;

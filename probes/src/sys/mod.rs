@@ -16,7 +16,7 @@ mod terminal;
 
 pub(crate) use file::{borrow, getxattr, own, rename, rmdir, setxattr, shm_open};
 pub(crate) use map::{map_read, map_write};
-pub(crate) use process::{Forked, Status, exit_now, fork, wait};
+pub(crate) use process::{ChildStatus, ForkSide, exit_now, fork, wait};
 pub(crate) use signal::{
     default_action, give_up_on_alarm, ignore, notify, signal_name, signal_number, unblock,
 };
@@ -27,7 +27,7 @@ pub(crate) use {
     kernel::{
         attach_shm, io_uring_setup, join_session_keyring, personality, renameat2, session_keyring,
     },
-    mounts::{Failed, clear_read_only, clone_tree, fsmount_tmpfs},
+    mounts::{FailedCall, clear_read_only, clone_tree, fsmount_tmpfs},
     raw::{
         copy_file_range, name_to_handle, open_by_handle, pidfd_getfd, pidfd_open,
         pidfd_send_signal, sendfile, socket, splice,

@@ -20,7 +20,7 @@ const READ_ONLY: u64 = 1;
 
 /// struct mount_attr of mount_setattr(2).
 #[repr(C)]
-struct Attributes {
+struct MountAttributes {
     set: u64,
     clear: u64,
     propagation: u64,
@@ -28,10 +28,10 @@ struct Attributes {
 }
 
 /// A call and what the kernel said to it.
-pub(crate) type Failed = (&'static str, Errno);
+pub(crate) type FailedCall = (&'static str, Errno);
 
 /// A tmpfs on `path` by fsopen(2), fsconfig(2), fsmount(2) and move_mount(2).
-pub(crate) fn fsmount_tmpfs(path: &OsStr) -> Result<(), Failed> {
+pub(crate) fn fsmount_tmpfs(path: &OsStr) -> Result<(), FailedCall> {
     let kind: &CStr = c"tmpfs";
     // SAFETY: a NUL-terminated string and a number.
     let context = descriptor(unsafe { call(libc::SYS_fsopen, [kind.as_ptr() as c_long, 0]) });
@@ -46,7 +46,7 @@ pub(crate) fn fsmount_tmpfs(path: &OsStr) -> Result<(), Failed> {
 }
 
 /// `from` on `to` by open_tree(2) and move_mount(2).
-pub(crate) fn clone_tree(from: &OsStr, to: &OsStr) -> Result<(), Failed> {
+pub(crate) fn clone_tree(from: &OsStr, to: &OsStr) -> Result<(), FailedCall> {
     let tree = from.with_nix_path(|from| {
         let args = [libc::AT_FDCWD.into(), from.as_ptr() as c_long, CLONE];
         // SAFETY: a NUL-terminated string and numbers.
@@ -55,7 +55,7 @@ pub(crate) fn clone_tree(from: &OsStr, to: &OsStr) -> Result<(), Failed> {
     attach(&tree.and_then(|tree| tree).map_err(|errno| ("open_tree", errno))?, to)
 }
 
-fn attach(mount: &OwnedFd, path: &OsStr) -> Result<(), Failed> {
+fn attach(mount: &OwnedFd, path: &OsStr) -> Result<(), FailedCall> {
     let (empty, fd): (&CStr, c_long) = (c"", mount.as_raw_fd().into());
     let moved = path.with_nix_path(|path| {
         let to = path.as_ptr() as c_long;
@@ -68,8 +68,8 @@ fn attach(mount: &OwnedFd, path: &OsStr) -> Result<(), Failed> {
 
 /// mount_setattr(2) that clears the read-only flag of the mount at `path`.
 pub(crate) fn clear_read_only(path: &OsStr) -> nix::Result<()> {
-    let change = Attributes { set: 0, clear: READ_ONLY, propagation: 0, userns: 0 };
-    let size = size_of::<Attributes>() as c_long;
+    let change = MountAttributes { set: 0, clear: READ_ONLY, propagation: 0, userns: 0 };
+    let size = size_of::<MountAttributes>() as c_long;
     path.with_nix_path(|path| {
         let to = path.as_ptr() as c_long;
         let args = [libc::AT_FDCWD.into(), to, 0, address(&raw const change), size];

@@ -4,23 +4,23 @@ use nix::errno::Errno;
 use nix::unistd::{ForkResult, Pid};
 
 /// The side of a fork that this process is.
-pub(crate) enum Forked {
+pub(crate) enum ForkSide {
     Child,
     Parent(Pid),
 }
 
 /// The end of a child.
-pub(crate) enum Status {
+pub(crate) enum ChildStatus {
     Exited(i32),
     Signaled(i32),
 }
 
 /// fork(2).
-pub(crate) fn fork() -> nix::Result<Forked> {
+pub(crate) fn fork() -> nix::Result<ForkSide> {
     // SAFETY: the program has a single thread, so the child may go on as usual.
     match unsafe { nix::unistd::fork() }? {
-        ForkResult::Child => Ok(Forked::Child),
-        ForkResult::Parent { child } => Ok(Forked::Parent(child)),
+        ForkResult::Child => Ok(ForkSide::Child),
+        ForkResult::Parent { child } => Ok(ForkSide::Parent(child)),
     }
 }
 
@@ -31,7 +31,7 @@ pub(crate) fn exit_now(code: i32) -> ! {
 }
 
 /// waitpid(2) until the child has ended; unlike nix it knows real-time signals.
-pub(crate) fn wait(child: Pid) -> nix::Result<Status> {
+pub(crate) fn wait(child: Pid) -> nix::Result<ChildStatus> {
     let mut status = 0;
     loop {
         // SAFETY: `status` is a valid place for an int.
@@ -39,10 +39,10 @@ pub(crate) fn wait(child: Pid) -> nix::Result<Status> {
             Err(Errno::EINTR) => {}
             Err(errno) => return Err(errno),
             Ok(_) if libc::WIFEXITED(status) => {
-                return Ok(Status::Exited(libc::WEXITSTATUS(status)));
+                return Ok(ChildStatus::Exited(libc::WEXITSTATUS(status)));
             }
             Ok(_) if libc::WIFSIGNALED(status) => {
-                return Ok(Status::Signaled(libc::WTERMSIG(status)));
+                return Ok(ChildStatus::Signaled(libc::WTERMSIG(status)));
             }
             Ok(_) => {}
         }

@@ -58,15 +58,15 @@ pub(crate) fn copy_file_range(from: &OwnedFd, to: &OwnedFd, most: usize) -> nix:
 
 /// struct file_handle with room for the largest one.
 #[repr(C)]
-pub(crate) struct Handle {
+pub(crate) struct FileHandle {
     bytes: u32,
     kind: i32,
     data: [u8; 128],
 }
 
 /// name_to_handle_at(2) from the current directory.
-pub(crate) fn name_to_handle(path: &OsStr) -> nix::Result<Handle> {
-    let mut handle = Handle { bytes: 128, kind: 0, data: [0; 128] };
+pub(crate) fn name_to_handle(path: &OsStr) -> nix::Result<FileHandle> {
+    let mut handle = FileHandle { bytes: 128, kind: 0, data: [0; 128] };
     let mut mount: libc::c_int = 0;
     let (handle_at, mount_at) = (&raw mut handle as c_long, &raw mut mount as c_long);
     path.with_nix_path(|path| {
@@ -80,7 +80,7 @@ pub(crate) fn name_to_handle(path: &OsStr) -> nix::Result<Handle> {
 /// open_by_handle_at(2) in the file system of `mount`.
 pub(crate) fn open_by_handle(
     mount: &OwnedFd,
-    handle: &Handle,
+    handle: &FileHandle,
     flags: libc::c_int,
 ) -> nix::Result<OwnedFd> {
     let args = [number(mount), std::ptr::from_ref(handle) as c_long, flags.into()];

@@ -4,16 +4,16 @@ use std::io::{Read as _, Write as _};
 use std::os::unix::process::ExitStatusExt as _;
 use std::process::Stdio;
 
-use boxproof_probes::{Found, Outcome, find};
+use boxproof_probes::{ActOutcome, FoundRecords, find};
 use rstest::rstest;
 
 use crate::support::{Ran, close, probe, probe_with};
 
 /// The outcome on stderr, with nothing of it on stdout.
-fn outcome_on_stderr(ran: &Ran) -> Outcome {
-    assert_eq!(find(&ran.nonce, &ran.stdout), Found::None);
+fn outcome_on_stderr(ran: &Ran) -> ActOutcome {
+    assert_eq!(find(&ran.nonce, &ran.stdout), FoundRecords::None);
     match find(&ran.nonce, &ran.stderr) {
-        Found::One(record) => record.outcome,
+        FoundRecords::One(record) => record.outcome,
         other => panic!("{other:?} in {ran:?}"),
     }
 }
@@ -26,7 +26,7 @@ fn exit_ends_with_the_code(#[case] code: &str) {
     let ran = probe("exit").arg("code", code).run();
     ran.silent(code.parse().expect("a number"));
     let ran = probe_with(&["--record", "stderr"], "exit").arg("code", code).run();
-    assert_eq!(outcome_on_stderr(&ran), Outcome::Succeeded);
+    assert_eq!(outcome_on_stderr(&ran), ActOutcome::Succeeded);
     assert_eq!(ran.status.code(), code.parse().ok());
 }
 
@@ -39,7 +39,7 @@ fn exit_ends_with_the_code(#[case] code: &str) {
 fn die_ends_by_the_signal_without_a_core(#[case] signal: &str, #[case] number: i32) {
     let ran = probe_with(&["--record=stderr"], "die").arg("signal", signal).run();
     assert_eq!((ran.status.signal(), ran.status.core_dumped()), (Some(number), false));
-    assert_eq!(outcome_on_stderr(&ran), Outcome::Succeeded);
+    assert_eq!(outcome_on_stderr(&ran), ActOutcome::Succeeded);
     assert_eq!(ran.stdout, b"");
 }
 
@@ -47,7 +47,7 @@ fn die_ends_by_the_signal_without_a_core(#[case] signal: &str, #[case] number: i
 #[test]
 fn die_leaves_no_core_where_cores_are_allowed() {
     use nix::sys::resource::{Resource, getrlimit, setrlimit};
-    let dir = tempfile::tempdir().expect("a temp folder");
+    let dir = tempfile::tempdir().expect("a temp directory");
     let mut call = crate::sys::before_exec(probe("die").arg("signal", "ABRT"), || {
         let (_, most) = getrlimit(Resource::RLIMIT_CORE)?;
         setrlimit(Resource::RLIMIT_CORE, most, most)
@@ -127,12 +127,12 @@ fn argv_shows_every_argument() {
 #[case(probe_with(&["--record", "stderr"], "flood").arg("bytes", "0"))]
 fn a_judged_stdout_has_its_record_on_stderr(#[case] call: crate::support::Call) {
     let ran = call.run();
-    assert_eq!(outcome_on_stderr(&ran), Outcome::Succeeded);
+    assert_eq!(outcome_on_stderr(&ran), ActOutcome::Succeeded);
     assert_eq!((ran.stdout.len(), ran.status.code()), (0, Some(0)));
 }
 
 #[test]
 fn any_record_can_go_to_stderr() {
     let ran = probe_with(&["--record", "stderr"], "cwd").run();
-    assert_eq!(outcome_on_stderr(&ran), Outcome::Succeeded);
+    assert_eq!(outcome_on_stderr(&ran), ActOutcome::Succeeded);
 }

@@ -5,7 +5,7 @@ use std::io::Read as _;
 use std::path::Path;
 use std::time::{Duration, Instant};
 
-use boxproof_probes::{Found, find};
+use boxproof_probes::{FoundRecords, find};
 use nix::fcntl::{FcntlArg, OFlag, fcntl};
 use nix::sys::signal::{Signal, kill};
 use nix::unistd::{Pid, getpgid, getsid};
@@ -27,7 +27,7 @@ fn leaves_a_child_that_beats(
     #[values("plain", "setsid", "double-fork")] how: &str,
     #[values("hold", "close")] stdio: &str,
 ) {
-    let dir = tempfile::tempdir().expect("a temp folder");
+    let dir = tempfile::tempdir().expect("a temp directory");
     let heartbeat = dir.path().join("beats");
     let call = probe("background").arg("how", how).arg("stdio", stdio);
     let mut front = call.arg("heartbeat", &heartbeat).arg("tag", "survivor").spawn();
@@ -49,7 +49,7 @@ fn leaves_a_child_that_beats(
 
 #[test]
 fn a_deaf_child_beats_on() {
-    let dir = tempfile::tempdir().expect("a temp folder");
+    let dir = tempfile::tempdir().expect("a temp directory");
     let heartbeat = dir.path().join("beats");
     let call = probe("background").arg("how", "plain").arg("stdio", "close");
     let ran = call.arg("signal", "TERM,HUP").arg("heartbeat", &heartbeat).run();
@@ -65,7 +65,7 @@ fn a_deaf_child_beats_on() {
 
 #[test]
 fn a_heartbeat_that_cannot_be_written_is_a_refusal() {
-    let dir = tempfile::tempdir().expect("a temp folder");
+    let dir = tempfile::tempdir().expect("a temp directory");
     let call = probe("background").arg("how", "double-fork").arg("stdio", "close");
     let ran = call.arg("heartbeat", dir.path().join("absent/beats")).run();
     ran.refused("ENOENT", "openat");
@@ -82,7 +82,7 @@ fn drain(child: &mut std::process::Child) -> (Vec<u8>, bool) {
 }
 
 fn left_behind(nonce: &str, said: &[u8]) -> Pid {
-    let Found::One(record) = find(nonce, said) else { panic!("no record") };
+    let FoundRecords::One(record) = find(nonce, said) else { panic!("no record") };
     Pid::from_raw(i32::try_from(number(&record.detail, "pid")).expect("a process id"))
 }
 

@@ -13,9 +13,9 @@ fn here(path: &str) -> String {
 
 /// Every line of test code, comments left out.
 fn test_code() -> String {
-    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/unconfined");
+    let directory = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/unconfined");
     let mut code = String::new();
-    for entry in fs::read_dir(folder).expect("the tests' folder") {
+    for entry in fs::read_dir(directory).expect("the tests' directory") {
         let name = entry.expect("a name").file_name().into_string().expect("a plain name");
         let text = here(&format!("tests/unconfined/{name}"));
         let lines = text.lines().filter(|line| !line.trim_start().starts_with("//"));

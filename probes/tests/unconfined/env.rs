@@ -28,8 +28,8 @@ fn get_tells_absent_from_empty() {
 
 #[test]
 fn cwd_is_where_it_was_started() {
-    let dir = tempfile::tempdir().expect("a temp folder");
-    let real = dir.path().canonicalize().expect("our folder");
+    let dir = tempfile::tempdir().expect("a temp directory");
+    let real = dir.path().canonicalize().expect("our directory");
     let mut call = probe("cwd");
     call.command.current_dir(&real);
     assert_eq!(text(&call.run().succeeded(), "data"), real.to_str().expect("a plain path"));

@@ -10,9 +10,9 @@ use tempfile::TempDir;
 use crate::support::{Call, is_root, number, probe, text};
 
 /// Makes a directory that any user may enter, with a file `f` of three bytes.
-fn folder() -> (TempDir, PathBuf) {
-    let dir = tempfile::tempdir().expect("a temp folder");
-    fs::set_permissions(dir.path(), fs::Permissions::from_mode(0o755)).expect("our folder");
+fn directory() -> (TempDir, PathBuf) {
+    let dir = tempfile::tempdir().expect("a temp directory");
+    fs::set_permissions(dir.path(), fs::Permissions::from_mode(0o755)).expect("our directory");
     let file = dir.path().join("f");
     fs::write(&file, "old").expect("our file");
     (dir, file)
@@ -20,7 +20,7 @@ fn folder() -> (TempDir, PathBuf) {
 
 #[test]
 fn read_gives_the_bytes_up_to_the_cap() {
-    let (_dir, file) = folder();
+    let (_dir, file) = directory();
     let detail = probe("read").path(&file).run().succeeded();
     assert_eq!((text(&detail, "data"), number(&detail, "bytes")), ("old", 3));
     fs::write(&file, "x".repeat(5000)).expect("our file");
@@ -31,7 +31,7 @@ fn read_gives_the_bytes_up_to_the_cap() {
 
 #[test]
 fn write_replaces_and_append_adds() {
-    let (_dir, file) = folder();
+    let (_dir, file) = directory();
     probe("write").path(&file).arg("text", "n").run().succeeded();
     assert_eq!(fs::read(&file).expect("our file"), b"n");
     probe("append").path(&file).arg("text", "ew").run().succeeded();
@@ -58,7 +58,7 @@ fn write_replaces_and_append_adds() {
 #[case::link(probe("link").arg("to", "x"), "linkat")]
 #[case::rename(probe("rename").arg("to", "x"), "rename")]
 fn what_is_not_there_is_enoent_and_stays_away(#[case] call: Call, #[case] name: &str) {
-    let (dir, _) = folder();
+    let (dir, _) = directory();
     let absent = dir.path().join("absent");
     call.path(&absent).run().refused("ENOENT", name);
     assert!(!absent.exists());
@@ -70,7 +70,7 @@ fn what_is_not_there_is_enoent_and_stays_away(#[case] call: Call, #[case] name: 
 #[case::truncate(probe("truncate"), "truncate")]
 #[case::access(probe("access").arg("flags", "read,write"), "access")]
 fn what_is_closed_to_all_is_eacces(#[case] call: Call, #[case] name: &str) {
-    let (_dir, file) = folder();
+    let (_dir, file) = directory();
     fs::set_permissions(&file, fs::Permissions::from_mode(0o0)).expect("our file");
     call.ordinary().path(&file).run().refused("EACCES", name);
     assert_eq!(file.metadata().expect("our file").len(), 3);
@@ -83,7 +83,7 @@ fn what_is_closed_to_all_is_eacces(#[case] call: Call, #[case] name: &str) {
 #[case::fifo(probe("mknod-fifo"), "mknod")]
 #[case::open(probe("open").arg("flags", "creat").arg("flags", "excl"), "openat")]
 fn what_is_there_is_eexist_and_stays(#[case] call: Call, #[case] name: &str) {
-    let (_dir, file) = folder();
+    let (_dir, file) = directory();
     call.path(&file).run().refused("EEXIST", name);
     assert_eq!(fs::read(&file).expect("our file"), b"old");
 }
@@ -103,8 +103,8 @@ fn open_uses_exactly_the_flags_named(
     #[case] name: &str,
     #[case] errno: Option<&str>,
 ) {
-    let (dir, file) = folder();
-    std::os::unix::fs::symlink("f", dir.path().join("l")).expect("our folder");
+    let (dir, file) = directory();
+    std::os::unix::fs::symlink("f", dir.path().join("l")).expect("our directory");
     let ran = probe("open").path(dir.path().join(name)).arg("flags", flags).run();
     match errno {
         Some(errno) => ran.refused(errno, "openat"),
@@ -117,7 +117,7 @@ fn open_uses_exactly_the_flags_named(
 
 #[test]
 fn create_makes_the_file_with_text_and_mode() {
-    let (dir, _) = folder();
+    let (dir, _) = directory();
     let new = dir.path().join("new");
     probe("create").path(&new).arg("text", "abc").arg("mode", "0600").run().succeeded();
     assert_eq!(fs::read(&new).expect("made"), b"abc");
@@ -126,7 +126,7 @@ fn create_makes_the_file_with_text_and_mode() {
 
 #[test]
 fn truncate_cuts_and_stretches() {
-    let (_dir, file) = folder();
+    let (_dir, file) = directory();
     for (size, expected) in [(Some("5"), b"old\0\0".as_slice()), (Some("1"), b"o"), (None, b"")] {
         let call = probe("truncate").path(&file);
         size.into_iter().fold(call, |call, size| call.arg("size", size)).run().succeeded();
@@ -136,7 +136,7 @@ fn truncate_cuts_and_stretches() {
 
 #[test]
 fn chmod_utimes_and_stat_agree_with_the_host() {
-    let (dir, file) = folder();
+    let (dir, file) = directory();
     probe("chmod").path(&file).arg("mode", "4751").run().succeeded();
     probe("utimes").path(&file).arg("seconds", "1000000000").run().succeeded();
     let host = file.metadata().expect("our file");
@@ -148,7 +148,7 @@ fn chmod_utimes_and_stat_agree_with_the_host() {
     assert_eq!((number(&detail, "size"), number(&detail, "ino")), (3, host.ino()));
     assert_eq!((number(&detail, "nlink"), number(&detail, "uid")), (1, host.uid().into()));
     let link = dir.path().join("l");
-    std::os::unix::fs::symlink("f", &link).expect("our folder");
+    std::os::unix::fs::symlink("f", &link).expect("our directory");
     let followed = probe("stat").path(&link).run().succeeded();
     let unfollowed = probe("stat").path(&link).switch("nofollow").run().succeeded();
     assert_eq!((text(&followed, "kind"), text(&unfollowed, "kind")), ("file", "symlink"));
@@ -156,7 +156,7 @@ fn chmod_utimes_and_stat_agree_with_the_host() {
 
 #[test]
 fn chown_to_another_needs_privilege() {
-    let (_dir, file) = folder();
+    let (_dir, file) = directory();
     probe("chown").ordinary().path(&file).arg("uid", "1").run().refused("EPERM", "fchownat");
     let group = file.metadata().expect("our file").gid();
     let uid = if is_root() { 1501 } else { nix::unistd::geteuid().as_raw() };
@@ -167,7 +167,7 @@ fn chown_to_another_needs_privilege() {
 
 #[test]
 fn an_attribute_set_is_an_attribute_read() {
-    let (_dir, file) = folder();
+    let (_dir, file) = directory();
     let named = |name| probe(name).path(&file).arg("name", "user.boxproof");
     named("setxattr").arg("text", "seen").run().succeeded();
     assert_eq!(text(&named("getxattr").run().succeeded(), "data"), "seen");
@@ -177,7 +177,7 @@ fn an_attribute_set_is_an_attribute_read() {
 
 #[test]
 fn access_asks_for_each_flag() {
-    let (_dir, file) = folder();
+    let (_dir, file) = directory();
     fs::set_permissions(&file, fs::Permissions::from_mode(0o444)).expect("our file");
     let ask = |flags| probe("access").ordinary().path(&file).arg("flags", flags).run();
     ask("exists").succeeded();

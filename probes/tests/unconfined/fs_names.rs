@@ -10,8 +10,8 @@ use tempfile::TempDir;
 use crate::support::{names, number, probe, text};
 
 /// Makes a directory with the files `a` and `b`, which hold their names.
-fn folder() -> (TempDir, PathBuf, PathBuf) {
-    let dir = tempfile::tempdir().expect("a temp folder");
+fn directory() -> (TempDir, PathBuf, PathBuf) {
+    let dir = tempfile::tempdir().expect("a temp directory");
     let (a, b) = (dir.path().join("a"), dir.path().join("b"));
     fs::write(&a, "a").expect("our file");
     fs::write(&b, "b").expect("our file");
@@ -24,7 +24,7 @@ fn content(path: &Path) -> Option<String> {
 
 #[test]
 fn mkdir_and_rmdir() {
-    let (dir, a, _) = folder();
+    let (dir, a, _) = directory();
     let sub = dir.path().join("sub");
     probe("mkdir").path(&sub).arg("mode", "700").run().succeeded();
     assert_eq!(sub.metadata().expect("made").mode() & 0o7777, 0o700);
@@ -36,7 +36,7 @@ fn mkdir_and_rmdir() {
 
 #[test]
 fn unlink_removes_the_name() {
-    let (dir, a, _) = folder();
+    let (dir, a, _) = directory();
     probe("unlink").path(&a).run().succeeded();
     assert!(!a.exists());
     let errno = if cfg!(target_os = "linux") { "EISDIR" } else { "EPERM" };
@@ -49,7 +49,7 @@ fn unlink_removes_the_name() {
 #[case::renameat(&["renameat"])]
 #[cfg_attr(target_os = "linux", case::renameat2(&["renameat2"]))]
 fn rename_replaces(#[case] via: &[&str]) {
-    let (_dir, a, b) = folder();
+    let (_dir, a, b) = directory();
     let call = probe("rename").path(&a).arg("to", &b);
     via.iter().fold(call, |call, via| call.arg("via", via)).run().succeeded();
     assert_eq!((content(&a), content(&b)), (None, Some("a".into())));
@@ -58,7 +58,7 @@ fn rename_replaces(#[case] via: &[&str]) {
 #[cfg(target_os = "linux")]
 #[test]
 fn rename_exchanges_or_spares_what_is_there() {
-    let (dir, a, b) = folder();
+    let (dir, a, b) = directory();
     let rename = |to: &Path, via| probe("rename").path(&a).arg("to", to).arg("via", via).run();
     rename(&b, "noreplace").refused("EEXIST", "renameat2");
     rename(&dir.path().join("c"), "exchange").refused("ENOENT", "renameat2");
@@ -70,13 +70,13 @@ fn rename_exchanges_or_spares_what_is_there() {
 #[cfg(not(target_os = "linux"))]
 #[test]
 fn rename_flags_exist_on_linux_only() {
-    let (_dir, a, b) = folder();
+    let (_dir, a, b) = directory();
     probe("rename").path(&a).arg("to", &b).arg("via", "exchange").run().silent(64);
 }
 
 #[test]
 fn link_gives_a_second_name_and_follows_nothing() {
-    let (dir, a, b) = folder();
+    let (dir, a, b) = directory();
     let new = dir.path().join("new");
     probe("link").path(&a).arg("to", &new).run().succeeded();
     assert_eq!(a.metadata().expect("ours").ino(), new.metadata().expect("made").ino());
@@ -85,7 +85,7 @@ fn link_gives_a_second_name_and_follows_nothing() {
 
 #[test]
 fn symlink_says_what_it_was_told_and_readlink_reads_it() {
-    let (dir, a, _) = folder();
+    let (dir, a, _) = directory();
     let new = dir.path().join("new");
     probe("symlink").path(&new).arg("to", "../no//such/./place").run().succeeded();
     let detail = probe("readlink").path(&new).run().succeeded();
@@ -95,7 +95,7 @@ fn symlink_says_what_it_was_told_and_readlink_reads_it() {
 
 #[test]
 fn mknod_fifo_makes_a_pipe() {
-    let (dir, ..) = folder();
+    let (dir, ..) = directory();
     let new = dir.path().join("new");
     probe("mknod-fifo").path(&new).run().succeeded();
     assert!(new.metadata().expect("made").file_type().is_fifo());
@@ -103,8 +103,8 @@ fn mknod_fifo_makes_a_pipe() {
 
 #[test]
 fn readdir_lists_names() {
-    let (dir, a, _) = folder();
-    symlink("nowhere", dir.path().join("dangling")).expect("our folder");
+    let (dir, a, _) = directory();
+    symlink("nowhere", dir.path().join("dangling")).expect("our directory");
     let detail = probe("readdir").path(dir.path()).run().succeeded();
     assert_eq!(names(&detail), ["a", "b", "dangling"]);
     assert_eq!(number(&detail, "count"), 3);
@@ -115,7 +115,7 @@ fn readdir_lists_names() {
 #[test]
 fn bytes_of_a_path_are_kept() {
     use std::os::unix::ffi::OsStrExt as _;
-    let (dir, ..) = folder();
+    let (dir, ..) = directory();
     let odd = dir.path().join(std::ffi::OsStr::from_bytes(b"\xff --x\n"));
     probe("create").path(&odd).run().succeeded();
     assert!(odd.exists());

@@ -8,22 +8,22 @@ use rstest::rstest;
 
 use crate::support::{Call, is_root, number, probe, text};
 use crate::sys::handle;
-use crate::ways::{content, folder};
+use crate::ways::{content, directory};
 
 #[rstest]
 #[case::beneath("beneath", "EXDEV")]
 #[case::no_symlinks("no-symlinks", "ELOOP")]
 fn openat2_keeps_to_its_rules(#[case] rule: &str, #[case] errno: &str) {
-    let (dir, file) = folder();
+    let (dir, file) = directory();
     let link = dir.path().join("l");
-    symlink(&file, &link).expect("our folder");
+    symlink(&file, &link).expect("our directory");
     probe("open-resolve").path(&link).run().succeeded();
     probe("open-resolve").path(&link).arg("resolve", rule).run().refused(errno, "openat2");
 }
 
 #[test]
 fn copy_file_range_overwrites_the_start() {
-    let (dir, file) = folder();
+    let (dir, file) = directory();
     let from = dir.path().join("from");
     fs::write(&from, "NEW").expect("our file");
     let copy = |to: PathBuf| probe("copy-file-range").path(&from).arg("to", to).run();
@@ -35,7 +35,7 @@ fn copy_file_range_overwrites_the_start() {
 
 #[test]
 fn tmpfile_link_names_what_had_no_name() {
-    let (dir, file) = folder();
+    let (dir, file) = directory();
     let link = |to| probe("tmpfile-link").path(dir.path()).arg("text", "new").arg("to", to).run();
     let new = dir.path().join("new");
     link(&new).succeeded();
@@ -47,8 +47,8 @@ fn tmpfile_link_names_what_had_no_name() {
 
 #[test]
 fn open_by_handle_takes_a_privilege() {
-    let (dir, file) = folder();
-    fs::set_permissions(dir.path(), fs::Permissions::from_mode(0o755)).expect("our folder");
+    let (dir, file) = directory();
+    fs::set_permissions(dir.path(), fs::Permissions::from_mode(0o755)).expect("our directory");
     let by_handle = |call: Call| call.path(&file).arg("at", dir.path());
     if let Err(errno) = handle(&file) {
         // A file system without handles, such as an overlay.
@@ -72,8 +72,8 @@ fn mknod_device_makes_a_node_for_root_only(
     #[case] kind: &str,
     #[case] is: fn(&fs::FileType) -> bool,
 ) {
-    let (dir, _) = folder();
-    fs::set_permissions(dir.path(), fs::Permissions::from_mode(0o777)).expect("our folder");
+    let (dir, _) = directory();
+    fs::set_permissions(dir.path(), fs::Permissions::from_mode(0o777)).expect("our directory");
     let node = dir.path().join("node");
     let make = |call: Call| call.path(&node).arg("kind", kind);
     make(probe("mknod-device").ordinary()).run().refused("EPERM", "mknod");

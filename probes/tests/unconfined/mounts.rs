@@ -7,7 +7,7 @@ use crate::sys::{covered, private};
 
 #[test]
 fn a_read_only_mount_is_erofs() {
-    let dir = tempfile::tempdir().expect("a temp folder");
+    let dir = tempfile::tempdir().expect("a temp directory");
     let new = dir.path().join("new");
     let read_only = |call| covered(call, dir.path(), true).run();
     read_only(probe("create").path(&new)).refused("EROFS", "openat");
@@ -23,7 +23,7 @@ fn a_read_only_mount_is_erofs() {
 
 #[test]
 fn mounts_are_made_undone_and_made_writable() {
-    let dir = tempfile::tempdir().expect("a temp folder");
+    let dir = tempfile::tempdir().expect("a temp directory");
     private(probe("mount-tmpfs").path(dir.path())).run().succeeded();
     covered(probe("umount").path(dir.path()), dir.path(), true).run().succeeded();
     covered(probe("umount").path(dir.path()).switch("detach"), dir.path(), true).run().succeeded();
@@ -34,8 +34,8 @@ fn mounts_are_made_undone_and_made_writable() {
 
 #[test]
 fn a_cover_hides_what_is_below() {
-    let dir = tempfile::tempdir().expect("a temp folder");
-    fs::write(dir.path().join("below"), "").expect("our folder");
+    let dir = tempfile::tempdir().expect("a temp directory");
+    fs::write(dir.path().join("below"), "").expect("our directory");
     let list = || probe("readdir").path(dir.path());
     assert_eq!(names(&list().run().succeeded()), ["below"]);
     assert!(names(&covered(list(), dir.path(), false).run().succeeded()).is_empty());
@@ -43,7 +43,7 @@ fn a_cover_hides_what_is_below() {
 
 #[test]
 fn mounts_need_privilege() {
-    let dir = tempfile::tempdir().expect("a temp folder");
+    let dir = tempfile::tempdir().expect("a temp directory");
     let call = |name| probe(name).ordinary().path(dir.path()).run();
     call("mount-tmpfs").refused("EPERM", "mount");
     call("umount").refused("EPERM", "umount2");

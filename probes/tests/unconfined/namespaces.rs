@@ -28,7 +28,7 @@ fn works_where_namespaces_do(ran: &Ran) {
 
 #[test]
 fn a_line_in_namespaces_of_its_own_is_root_there_and_changes_nothing_here() {
-    let dir = tempfile::tempdir().expect("a temp folder");
+    let dir = tempfile::tempdir().expect("a temp directory");
     let before = mounts();
     // The directory is entered anew, now that a mount covers it.
     let mount = format!("{} --nonce n mount-tmpfs --path .", env!("CARGO_BIN_EXE_boxprobe"));
@@ -55,7 +55,7 @@ fn each_namespace_takes_privilege_but_the_users(
 
 #[test]
 fn pivot_root_is_the_probes_own() {
-    let dir = tempfile::tempdir().expect("a temp folder");
+    let dir = tempfile::tempdir().expect("a temp directory");
     let before = mounts();
     works_where_namespaces_do(&probe("pivot-root").path(dir.path()).run());
     assert_eq!(mounts(), before);
@@ -66,7 +66,7 @@ fn pivot_root_is_the_probes_own() {
 
 #[test]
 fn a_new_root_takes_privilege() {
-    let dir = tempfile::tempdir().expect("a temp folder");
+    let dir = tempfile::tempdir().expect("a temp directory");
     probe("chroot").ordinary().path("/").run().refused("EPERM", "chroot");
     if is_root() {
         probe("chroot").path(dir.path()).run().succeeded();
@@ -88,7 +88,7 @@ fn the_host_keeps_its_name() {
 #[case::fsmount("fsmount")]
 #[case::mount("mount")]
 fn a_tmpfs_by_either_call(#[case] via: &str) {
-    let dir = tempfile::tempdir().expect("a temp folder");
+    let dir = tempfile::tempdir().expect("a temp directory");
     let mount = |path: &Path| private(probe("mount-tmpfs").path(path).arg("via", via)).run();
     mount(dir.path()).succeeded();
     let call = if via == "mount" { "mount" } else { "move_mount" };
@@ -99,9 +99,9 @@ fn a_tmpfs_by_either_call(#[case] via: &str) {
 #[case::open_tree("open-tree", "open_tree")]
 #[case::mount("mount", "mount")]
 fn a_bind_by_either_call(#[case] via: &str, #[case] call: &str) {
-    let dir = tempfile::tempdir().expect("a temp folder");
+    let dir = tempfile::tempdir().expect("a temp directory");
     let to = dir.path().join("to");
-    fs::create_dir(&to).expect("our folder");
+    fs::create_dir(&to).expect("our directory");
     let bind = |from: &Path| probe("bind-mount").path(from).arg("to", &to).arg("via", via);
     private(bind(dir.path())).run().succeeded();
     private(bind("/absent".as_ref())).run().refused("ENOENT", call);
@@ -110,7 +110,7 @@ fn a_bind_by_either_call(#[case] via: &str, #[case] call: &str) {
 
 #[test]
 fn mount_setattr_clears_a_flag() {
-    let dir = tempfile::tempdir().expect("a temp folder");
+    let dir = tempfile::tempdir().expect("a temp directory");
     let clear = || probe("remount-rw").path(dir.path()).arg("via", "mount-setattr");
     covered(clear(), dir.path(), true).run().succeeded();
     private(clear()).run().refused("EINVAL", "mount_setattr");

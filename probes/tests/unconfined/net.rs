@@ -71,10 +71,10 @@ fn udp_send_arrives(#[case] address: &str) {
 
 #[test]
 fn unix_connect_reaches_a_path() {
-    let dir = tempfile::tempdir().expect("a temp folder");
+    let dir = tempfile::tempdir().expect("a temp directory");
     let path = dir.path().join("s");
     probe("unix-connect").path(&path).run().refused("ENOENT", "connect");
-    let listener = UnixListener::bind(&path).expect("our folder");
+    let listener = UnixListener::bind(&path).expect("our directory");
     probe("unix-connect").path(&path).arg("send", "me").run().succeeded();
     let mut said = String::new();
     listener.accept().expect("it came").0.read_to_string(&mut said).expect("it said so");
@@ -101,11 +101,11 @@ fn abstract_connect_reaches_a_name() {
 
 #[test]
 fn unix_dgram_send_arrives() {
-    let dir = tempfile::tempdir().expect("a temp folder");
+    let dir = tempfile::tempdir().expect("a temp directory");
     let path = dir.path().join("s");
     let send = || probe("unix-dgram-send").path(&path).arg("text", "hello").run();
     send().refused("ENOENT", "sendto");
-    let socket = UnixDatagram::bind(&path).expect("our folder");
+    let socket = UnixDatagram::bind(&path).expect("our directory");
     send().succeeded();
     socket.set_read_timeout(PATIENCE).expect("a socket");
     let mut buffer = [0; 16];
@@ -118,7 +118,7 @@ fn sockets_of_its_own_work() {
     probe("socketpair").run().succeeded();
     probe("tcp-listen-connect").run().succeeded();
     probe("tcp-listen-connect").arg("addr", "[::1]:0").run().succeeded();
-    let dir = tempfile::tempdir().expect("a temp folder");
+    let dir = tempfile::tempdir().expect("a temp directory");
     let path = dir.path().join("s");
     probe("unix-listen").path(&path).run().succeeded();
     assert!(path.exists());
@@ -222,12 +222,12 @@ fn raw_sockets_take_privilege_and_plain_ones_do_not() {
 #[test]
 fn descriptors_travel_over_unix_sockets() {
     probe("scm-rights").run().succeeded();
-    let dir = tempfile::tempdir().expect("a temp folder");
+    let dir = tempfile::tempdir().expect("a temp directory");
     let (path, file) = (dir.path().join("s"), dir.path().join("f"));
     std::fs::write(&file, "smuggled").expect("our file");
     let send = || probe("unix-send-fd").path(&path).arg("file", &file).arg("send", "me").run();
     send().refused("ENOENT", "connect");
-    let listener = UnixListener::bind(&path).expect("our folder");
+    let listener = UnixListener::bind(&path).expect("our directory");
     send().succeeded();
     assert_eq!(received_file(&listener), "smuggled");
 }
@@ -255,7 +255,7 @@ fn received_file(listener: &UnixListener) -> String {
 #[cfg(target_os = "linux")]
 #[test]
 fn unix_seqpacket_works_once_for_a_path() {
-    let dir = tempfile::tempdir().expect("a temp folder");
+    let dir = tempfile::tempdir().expect("a temp directory");
     let path = dir.path().join("s");
     probe("unix-seqpacket").path(&path).run().succeeded();
     assert!(path.exists());
@@ -300,10 +300,10 @@ fn a_raw_datagram_is_for_root_alone() {
 #[cfg(target_os = "linux")]
 #[test]
 fn seqpacket_connect_is_refused_by_another_kind() {
-    let dir = tempfile::tempdir().expect("a temp folder");
+    let dir = tempfile::tempdir().expect("a temp directory");
     let path = dir.path().join("s");
     probe("seqpacket-connect").path(&path).run().refused("ENOENT", "connect");
-    let _listener = UnixListener::bind(&path).expect("our folder");
+    let _listener = UnixListener::bind(&path).expect("our directory");
     probe("seqpacket-connect").path(&path).run().refused("EPROTOTYPE", "connect");
 }
 

@@ -65,7 +65,7 @@ fn pidfd_getfd_takes_a_descriptor_that_works() {
 #[test]
 fn process_vm_readv_reads_a_byte_of_a_program() {
     let victim = victim();
-    let dir = tempfile::tempdir().expect("a temp folder");
+    let dir = tempfile::tempdir().expect("a temp directory");
     let copy = dir.path().join("copy");
     let pid = victim.pid().to_string();
     let ran = probe("process-vm-readv").arg("pid", &pid).arg("to", &copy).run();
@@ -87,7 +87,7 @@ fn process_vm_readv_reads_a_byte_of_a_program() {
 
 #[test]
 fn memfd_exec_runs_what_may_not_be_executed_itself() {
-    let dir = tempfile::tempdir().expect("a temp folder");
+    let dir = tempfile::tempdir().expect("a temp directory");
     let (script, out) = (dir.path().join("script"), dir.path().join("out"));
     fs::write(&script, format!("#!/bin/sh\necho ran > {}\nexit 7\n", out.display())).expect("ours");
     fs::set_permissions(&script, fs::Permissions::from_mode(0o644)).expect("our file");

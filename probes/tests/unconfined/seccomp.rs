@@ -31,7 +31,7 @@ fn being_killed_is_an_observation(#[case] call: Call, #[case] number: libc::c_lo
 fn the_errno_is_the_kernels(
     #[values(Errno::EROFS, Errno::EACCES, Errno::EPERM, Errno::ENOSYS)] errno: Errno,
 ) {
-    let dir = tempfile::tempdir().expect("a temp folder");
+    let dir = tempfile::tempdir().expect("a temp directory");
     let file = dir.path().join("f");
     std::fs::write(&file, "old").expect("our file");
     let writes = Rule { call: libc::SYS_openat, only: Some((4, WRITING)), action: fail(errno) };

@@ -10,7 +10,9 @@ use std::process::{Child, Command, ExitStatus, Stdio};
 use std::sync::atomic::{AtomicU32, Ordering};
 use std::sync::{LazyLock, Mutex, PoisonError};
 
-use boxproof_probes::{Detail, Event, Found, Outcome, Record, Value, events, find};
+use boxproof_probes::{
+    ActOutcome, DetailValue, FoundRecords, ProbeEvent, ProbeRecord, RecordDetail, events, find,
+};
 
 /// One call of the program.
 pub(crate) struct Call {
@@ -122,7 +124,7 @@ impl Call {
     pub(crate) fn until_ready(self) -> Running {
         let mut running = self.switch("ready").spawn();
         let seen = running.line() + "\n";
-        assert_eq!(events(&running.nonce, seen.as_bytes()), [Event::Ready]);
+        assert_eq!(events(&running.nonce, seen.as_bytes()), [ProbeEvent::Ready]);
         running
     }
 
@@ -134,24 +136,24 @@ impl Call {
 
 impl Ran {
     /// The record, and that its name is right.
-    fn record(&self) -> Record {
+    fn record(&self) -> ProbeRecord {
         match find(&self.nonce, &self.stdout) {
-            Found::One(record) if record.probe == self.name => record,
+            FoundRecords::One(record) if record.probe == self.name => record,
             other => panic!("{other:?} in {self:?}"),
         }
     }
 
     #[track_caller]
-    pub(crate) fn succeeded(&self) -> Detail {
+    pub(crate) fn succeeded(&self) -> RecordDetail {
         let record = self.record();
-        assert_eq!(record.outcome, Outcome::Succeeded);
+        assert_eq!(record.outcome, ActOutcome::Succeeded);
         assert_eq!(self.status.code(), Some(0));
         record.detail
     }
 
     #[track_caller]
     pub(crate) fn refused(&self, errno: &str, call: &str) {
-        let refused = Outcome::Refused { errno: errno.to_owned(), call: call.to_owned() };
+        let refused = ActOutcome::Refused { errno: errno.to_owned(), call: call.to_owned() };
         assert_eq!(self.record().outcome, refused);
         assert_eq!(self.status.code(), Some(1));
     }
@@ -159,7 +161,7 @@ impl Ran {
     #[cfg(target_os = "linux")]
     #[track_caller]
     pub(crate) fn killed(&self, signal: &str, number: i32) {
-        assert_eq!(self.record().outcome, Outcome::Killed { signal: signal.to_owned() });
+        assert_eq!(self.record().outcome, ActOutcome::Killed { signal: signal.to_owned() });
         assert_eq!(self.status.code(), Some(128 + number));
     }
 
@@ -216,25 +218,25 @@ impl Drop for Running {
 }
 
 #[track_caller]
-pub(crate) fn text<'a>(detail: &'a Detail, name: &str) -> &'a str {
+pub(crate) fn text<'a>(detail: &'a RecordDetail, name: &str) -> &'a str {
     match detail.get(name) {
-        Some(Value::Text(text)) => text,
+        Some(DetailValue::Text(text)) => text,
         other => panic!("{name} is {other:?}"),
     }
 }
 
 #[track_caller]
-pub(crate) fn number(detail: &Detail, name: &str) -> u64 {
+pub(crate) fn number(detail: &RecordDetail, name: &str) -> u64 {
     match detail.get(name) {
-        Some(Value::Number(number)) => *number,
+        Some(DetailValue::Number(number)) => *number,
         other => panic!("{name} is {other:?}"),
     }
 }
 
 #[track_caller]
-pub(crate) fn names(detail: &Detail) -> &[String] {
+pub(crate) fn names(detail: &RecordDetail) -> &[String] {
     match detail.get("names") {
-        Some(Value::Names(names)) => names,
+        Some(DetailValue::Names(names)) => names,
         other => panic!("names is {other:?}"),
     }
 }

@@ -69,7 +69,7 @@ fn the_examples_in_help_are_calls_that_parse() {
     let help = String::from_utf8(help).expect("plain text");
     let examples: Vec<_> = help.lines().filter_map(|l| l.strip_prefix("  boxprobe ")).collect();
     assert_eq!(examples.len(), 4);
-    let dir = tempfile::tempdir().expect("a temp folder");
+    let dir = tempfile::tempdir().expect("a temp directory");
     for example in examples {
         let words: Vec<_> = example.split(' ').collect();
         let mut command = Command::new(env!("CARGO_BIN_EXE_boxprobe"));

@@ -4,7 +4,7 @@ use std::fs;
 use std::process::Stdio;
 use std::time::{Duration, Instant};
 
-use boxproof_probes::{Event, Found, Outcome, events, find};
+use boxproof_probes::{ActOutcome, FoundRecords, ProbeEvent, events, find};
 use nix::sys::signal::Signal;
 use rstest::rstest;
 
@@ -13,16 +13,16 @@ use crate::support::{probe, probe_with};
 #[test]
 fn ready_is_an_event_and_no_record() {
     let ran = probe("ready").run();
-    assert_eq!(events(&ran.nonce, &ran.stdout), [Event::Ready]);
-    assert_eq!(find(&ran.nonce, &ran.stdout), Found::None);
+    assert_eq!(events(&ran.nonce, &ran.stdout), [ProbeEvent::Ready]);
+    assert_eq!(find(&ran.nonce, &ran.stdout), FoundRecords::None);
     assert_eq!(ran.status.code(), Some(0));
 }
 
 #[test]
 fn a_mark_is_an_event_by_its_name() {
     let ran = probe("mark").arg("name", "got-term").run();
-    assert_eq!(events(&ran.nonce, &ran.stdout), [Event::Mark("got-term".to_owned())]);
-    assert_eq!((find(&ran.nonce, &ran.stdout), ran.status.code()), (Found::None, Some(0)));
+    assert_eq!(events(&ran.nonce, &ran.stdout), [ProbeEvent::Mark("got-term".to_owned())]);
+    assert_eq!((find(&ran.nonce, &ran.stdout), ran.status.code()), (FoundRecords::None, Some(0)));
 }
 
 #[rstest]
@@ -39,7 +39,7 @@ fn hold_ends_by_any_signal(#[case] signal: Signal) {
 
 #[test]
 fn trap_runs_its_handler_to_the_end() {
-    let dir = tempfile::tempdir().expect("a temp folder");
+    let dir = tempfile::tempdir().expect("a temp directory");
     let file = dir.path().join("note");
     let call = probe("trap").arg("signal", "TERM").arg("write", &file);
     let running = call.arg("text", "cleaned up").arg("exit", "42").until_ready();
@@ -48,12 +48,14 @@ fn trap_runs_its_handler_to_the_end() {
     let (stdout, status) = running.end();
     assert_eq!(status.code(), Some(42));
     assert_eq!(fs::read_to_string(&file).expect("written"), "cleaned up");
-    assert!(matches!(find(&nonce, &stdout), Found::One(r) if r.outcome == Outcome::Succeeded));
+    assert!(
+        matches!(find(&nonce, &stdout), FoundRecords::One(r) if r.outcome == ActOutcome::Succeeded)
+    );
 }
 
 #[test]
 fn trap_lingers_however_often_it_is_signalled() {
-    let dir = tempfile::tempdir().expect("a temp folder");
+    let dir = tempfile::tempdir().expect("a temp directory");
     let file = dir.path().join("note");
     let call = probe("trap").arg("signal", "TERM").arg("linger-ms", "300").arg("write", &file);
     let mut running = call.arg("text", "late").arg("exit", "42").until_ready();
@@ -83,12 +85,14 @@ fn signals_are_named_as_they_come() {
     let (stdout, status) = running.end();
     assert_eq!(status.code(), Some(42));
     assert!(stdout.starts_with(b"SIGUSR1\n"), "{}", String::from_utf8_lossy(&stdout));
-    assert!(matches!(find(&nonce, &stdout), Found::One(r) if r.outcome == Outcome::Succeeded));
+    assert!(
+        matches!(find(&nonce, &stdout), FoundRecords::One(r) if r.outcome == ActOutcome::Succeeded)
+    );
 }
 
 #[test]
 fn trap_leaves_other_signals_alone_and_reports_a_refusal() {
-    let dir = tempfile::tempdir().expect("a temp folder");
+    let dir = tempfile::tempdir().expect("a temp directory");
     let file = dir.path().join("absent/note");
     let call = || {
         let call = probe("trap").arg("signal", "TERM").arg("write", &file);
@@ -102,8 +106,8 @@ fn trap_leaves_other_signals_alone_and_reports_a_refusal() {
     running.signal(Signal::SIGTERM);
     let (stdout, status) = running.end();
     assert_eq!(status.code(), Some(1));
-    let refused = Outcome::Refused { errno: "ENOENT".into(), call: "openat".into() };
-    assert!(matches!(find(&nonce, &stdout), Found::One(r) if r.outcome == refused));
+    let refused = ActOutcome::Refused { errno: "ENOENT".into(), call: "openat".into() };
+    assert!(matches!(find(&nonce, &stdout), FoundRecords::One(r) if r.outcome == refused));
 }
 
 #[test]
@@ -137,7 +141,7 @@ fn nothing_waits_longer_than_its_limit() {
 
 #[test]
 fn a_blocked_call_is_out_of_time_and_no_observation() {
-    let dir = tempfile::tempdir().expect("a temp folder");
+    let dir = tempfile::tempdir().expect("a temp directory");
     let fifo = dir.path().join("fifo");
     probe("mknod-fifo").path(&fifo).run().succeeded();
     probe_with(&["--limit", "1"], "read").path(&fifo).run().silent(75);

@@ -10,8 +10,8 @@ use tempfile::TempDir;
 use crate::support::{Call, number, probe, text};
 
 /// Makes a directory with the file `f`, which holds `old text`.
-pub(crate) fn folder() -> (TempDir, PathBuf) {
-    let dir = tempfile::tempdir().expect("a temp folder");
+pub(crate) fn directory() -> (TempDir, PathBuf) {
+    let dir = tempfile::tempdir().expect("a temp directory");
     let file = dir.path().join("f");
     fs::write(&file, "old text").expect("our file");
     (dir, file)
@@ -27,22 +27,22 @@ pub(crate) fn content(path: &PathBuf) -> String {
 #[cfg_attr(target_os = "linux", case::splice(probe("splice-read")))]
 #[cfg_attr(target_os = "linux", case::openat2(probe("open-resolve")))]
 fn what_is_read_is_what_is_there(#[case] call: Call) {
-    let (_dir, file) = folder();
+    let (_dir, file) = directory();
     let detail = call.path(&file).run().succeeded();
     assert_eq!((text(&detail, "data"), number(&detail, "bytes")), ("old text", 8));
 }
 
 #[test]
 fn an_empty_file_is_empty_when_mapped() {
-    let (_dir, file) = folder();
+    let (_dir, file) = directory();
     fs::write(&file, "").expect("our file");
     assert_eq!(number(&probe("mmap-read").path(&file).run().succeeded(), "bytes"), 0);
 }
 
 #[test]
 fn no_way_of_reading_gets_past_a_mode() {
-    let (dir, file) = folder();
-    fs::set_permissions(dir.path(), fs::Permissions::from_mode(0o755)).expect("our folder");
+    let (dir, file) = directory();
+    fs::set_permissions(dir.path(), fs::Permissions::from_mode(0o755)).expect("our directory");
     fs::set_permissions(&file, fs::Permissions::from_mode(0o000)).expect("our file");
     probe("mmap-read").ordinary().path(&file).run().refused("EACCES", "openat");
     let at = probe("read-at").ordinary().arg("dir", dir.path()).path("f");
@@ -50,8 +50,8 @@ fn no_way_of_reading_gets_past_a_mode() {
 }
 
 #[test]
-fn read_at_goes_by_the_folder() {
-    let (dir, file) = folder();
+fn read_at_goes_by_the_directory() {
+    let (dir, file) = directory();
     let detail = probe("read-at").arg("dir", dir.path()).path("f").run().succeeded();
     assert_eq!(text(&detail, "data"), "old text");
     probe("read-at").arg("dir", dir.path()).path("g").run().refused("ENOENT", "openat");
@@ -60,7 +60,7 @@ fn read_at_goes_by_the_folder() {
 
 #[test]
 fn mmap_write_stores_over_the_start() {
-    let (_dir, file) = folder();
+    let (_dir, file) = directory();
     probe("mmap-write").path(&file).arg("text", "NEW").run().succeeded();
     assert_eq!(content(&file), "NEW text");
     // A store past the end would be lost, and that is no refusal.

@@ -19,24 +19,24 @@ use crate::rows::{self, Limit, Ran, STORED};
 
 /// A request in a directory of its own.
 struct Scene {
-    folder: TempDir,
+    directory: TempDir,
 }
 
 impl Scene {
-    fn of(Ran { network, argv }: &Ran) -> Self {
-        let folder = TempDir::new_in(env!("CARGO_TARGET_TMPDIR")).unwrap();
-        let root = folder.path().canonicalize().unwrap();
+    fn for_measured_run(Ran { network, argv }: &Ran) -> Self {
+        let directory = TempDir::new_in(env!("CARGO_TARGET_TMPDIR")).unwrap();
+        let root = directory.path().canonicalize().unwrap();
         let request = json!({
             "protocol": 1,
             "policy": {"workspace": root, "network": network},
             "run": {"command": {"argv": argv}, "cwd": root, "mechanism": "namespaces"},
         });
         fs::write(root.join("request.json"), request.to_string()).unwrap();
-        Self { folder }
+        Self { directory }
     }
 
     fn root(&self) -> &Path {
-        self.folder.path()
+        self.directory.path()
     }
 
     /// Time from spawn to exit, or what the command itself says that it took.
@@ -96,8 +96,12 @@ fn is_wanted(name: &str) -> bool {
 pub(crate) fn main() {
     let mut over = Vec::new();
     for row in rows::all(origin::start()).into_iter().filter(|row| is_wanted(&row.name)) {
-        let [with, without] =
-            compare(&row.name, &Scene::of(&row.with), &Scene::of(&row.without), row.rounds);
+        let [with, without] = compare(
+            &row.name,
+            &Scene::for_measured_run(&row.with),
+            &Scene::for_measured_run(&row.without),
+            row.rounds,
+        );
         let most = match row.limit {
             Limit::None => continue,
             Limit::Plus(time) => without + time,

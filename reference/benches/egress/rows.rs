@@ -68,13 +68,13 @@ pub(crate) fn all(port: u16) -> Vec<Row> {
     rows
 }
 
-fn words(words: &[&str]) -> Vec<String> {
+fn owned_words(words: &[&str]) -> Vec<String> {
     words.iter().map(|&word| word.to_owned()).collect()
 }
 
 /// A run that does not use its way out.
 fn idle(path: &Path) -> Row {
-    let argv = words(&["/bin/true"]);
+    let argv = owned_words(&["/bin/true"]);
     let without = Ran { network: json!({"none": {}}), argv: argv.clone() };
     let with = Ran { network: path.network.clone(), argv };
     let name = format!("run, {}", path.name);
@@ -83,8 +83,9 @@ fn idle(path: &Path) -> Row {
 
 /// Compares a command by `path` with the same command over the host's network.
 fn against_host(name: String, path: &Path, argv: &[&str], rounds: usize) -> Row {
-    let without = Ran { network: json!({"host": {}}), argv: words(argv) };
-    let with = Ran { network: path.network.clone(), argv: words(&[argv, path.options].concat()) };
+    let without = Ran { network: json!({"host": {}}), argv: owned_words(argv) };
+    let with =
+        Ran { network: path.network.clone(), argv: owned_words(&[argv, path.options].concat()) };
     Row { name, with, without, rounds, limit: Limit::None }
 }
 

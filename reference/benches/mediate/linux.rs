@@ -70,8 +70,8 @@ const CLOCK: &str = "a=$(date +%s%N); { WORK\n} && b=$(date +%s%N) && echo $((b 
 
 /// Time that `job` takes, in a directory of its own.
 fn timed(job: &Job, protect: &str) -> Duration {
-    let folder = TempDir::new_in(env!("CARGO_TARGET_TMPDIR")).unwrap();
-    let root = folder.path().canonicalize().unwrap();
+    let directory = TempDir::new_in(env!("CARGO_TARGET_TMPDIR")).unwrap();
+    let root = directory.path().canonicalize().unwrap();
     shell(&root, job.prepare);
     let command = CLOCK.replace("WORK", job.work);
     let request = json!({
@@ -89,8 +89,8 @@ fn timed(job: &Job, protect: &str) -> Duration {
     Duration::from_nanos(nanos.trim().parse().unwrap())
 }
 
-fn shell(folder: &Path, line: &str) {
-    let status = Command::new("bash").arg("-ec").arg(line).current_dir(folder).status().unwrap();
+fn shell(directory: &Path, line: &str) {
+    let status = Command::new("bash").arg("-ec").arg(line).current_dir(directory).status().unwrap();
     assert!(status.success(), "{line}");
 }
 

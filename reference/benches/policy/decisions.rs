@@ -3,7 +3,7 @@
 use std::hint::black_box;
 use std::time::{Duration, Instant};
 
-use boxproof_reference::dialect::orbit::{Glob, Index};
+use boxproof_reference::dialect::orbit::{OrbitGlob, PatternIndex};
 use criterion::Criterion;
 use globset::{GlobBuilder, GlobSet, GlobSetBuilder};
 use regex::RegexSet;
@@ -61,8 +61,8 @@ fn one(
     logs: rules::LogsInTen,
 ) -> (f64, f64) {
     let patterns = rules::patterns(count);
-    let globs: Vec<Glob> = patterns.iter().map(|text| Glob::new(text)).collect();
-    let (index, set) = (Index::new(&globs), globset(&patterns));
+    let globs: Vec<OrbitGlob> = patterns.iter().map(|text| OrbitGlob::new(text)).collect();
+    let (index, set) = (PatternIndex::new(&globs), globset(&patterns));
     let paths = rules::paths(count, depth, logs);
     let texts: Vec<String> = paths.iter().map(|path| path.join("/")).collect();
     let regexes = (count <= MOST_REGEXES).then(|| regexset(&patterns));

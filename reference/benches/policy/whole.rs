@@ -3,7 +3,9 @@
 use std::hint::black_box;
 use std::time::Instant;
 
-use boxproof_reference::dialect::orbit::{Document, Glob, Index, Op, PolicySet, Resolver};
+use boxproof_reference::dialect::orbit::{
+    OrbitGlob, PathResolver, PatternIndex, PolicyDocument, PolicyOperation, PolicySet,
+};
 use criterion::Criterion;
 
 use crate::decisions::globset;
@@ -16,8 +18,8 @@ const DEPTH: usize = 8;
 pub(crate) fn building(criterion: &mut Criterion) {
     let patterns = rules::patterns(RULES);
     let build = || {
-        let globs: Vec<Glob> = patterns.iter().map(|text| Glob::new(text)).collect();
-        drop(black_box(Index::new(&globs)));
+        let globs: Vec<OrbitGlob> = patterns.iter().map(|text| OrbitGlob::new(text)).collect();
+        drop(black_box(PatternIndex::new(&globs)));
     };
     let variants = vec![
         pairs::Variant::new("index", build),
@@ -27,18 +29,19 @@ pub(crate) fn building(criterion: &mut Criterion) {
     let path = rules::paths(RULES, DEPTH, rules::USUAL_MIX).remove(0);
     let text = document(&patterns);
     let begun = Instant::now();
-    let set = PolicySet::new(&Document::parse("p", "p", &text).unwrap(), None).unwrap();
+    let set = PolicySet::new(&PolicyDocument::parse("p", "p", &text).unwrap(), None).unwrap();
     let read = begun.elapsed();
     let begun = Instant::now();
-    black_box(set.profile("p").unwrap().decide(Op::Read, &path));
+    black_box(set.profile("p").unwrap().decide(PolicyOperation::Read, &path));
     let asked = begun.elapsed();
     let holds = crate::verdict(asked.as_millis() < 10);
     println!(
         "one question at 10,000 rules: {asked:.1?} after reading {read:.1?} (below 10 ms: {holds})"
     );
-    let odd: Vec<Glob> = (0..RULES).map(|at| Glob::new(&format!("**/x{at}*y?z/**"))).collect();
+    let odd: Vec<OrbitGlob> =
+        (0..RULES).map(|at| OrbitGlob::new(&format!("**/x{at}*y?z/**"))).collect();
     let begun = Instant::now();
-    drop(black_box(Index::new(&odd)));
+    drop(black_box(PatternIndex::new(&odd)));
     println!("ten thousand `**/x*y?z/**` rules build in {:.1?}", begun.elapsed());
 }
 
@@ -52,21 +55,23 @@ fn document(patterns: &[String]) -> String {
 
 /// A decision on the disk against finding the path alone.
 pub(crate) fn resolving(criterion: &mut Criterion) {
-    let folder = tempfile::Builder::new().tempdir_in(env!("CARGO_TARGET_TMPDIR")).unwrap();
+    let directory = tempfile::Builder::new().tempdir_in(env!("CARGO_TARGET_TMPDIR")).unwrap();
     let names: Vec<String> = (0..DEPTH).map(|level| format!("level{level}")).collect();
-    let path = folder.path().join(names.join("/"));
+    let path = directory.path().join(names.join("/"));
     std::fs::create_dir_all(path.parent().unwrap()).unwrap();
     std::fs::write(&path, "").unwrap();
     let text = document(&rules::patterns(1_000));
-    let set = PolicySet::new(&Document::parse("p", "p", &text).unwrap(), None).unwrap();
+    let set = PolicySet::new(&PolicyDocument::parse("p", "p", &text).unwrap(), None).unwrap();
     let profile = set.profile("p").unwrap();
-    let resolver = Resolver::new(folder.path()).unwrap();
+    let resolver = PathResolver::new(directory.path()).unwrap();
     let variants = vec![
         pairs::Variant::new("canonicalize", || drop(black_box(path.canonicalize().unwrap()))),
         pairs::Variant::new("resolve", || drop(black_box(resolver.resolve(&names).unwrap()))),
         pairs::Variant::new("resolve and decide", || {
             let names = names.iter().map(|name| name.clone().into_bytes()).collect();
-            black_box(resolver.look(names).unwrap().decide(&profile, Op::Read));
+            black_box(
+                resolver.look_up_names(names).unwrap().decide(&profile, PolicyOperation::Read),
+            );
         }),
     ];
     pairs::compare(criterion, "a path of 8 names on the disk", 501, variants);

@@ -22,7 +22,7 @@ const CONNECTIONS: usize = 2;
 /// The number of receipts that a busy daemon stores with one sync.
 const BATCH: usize = 1024;
 
-pub(crate) fn folder() -> TempDir {
+pub(crate) fn directory() -> TempDir {
     let mut builder = tempfile::Builder::new();
     builder.permissions(Permissions::from_mode(0o700));
     builder.tempdir_in(env!("CARGO_TARGET_TMPDIR")).unwrap()
@@ -38,11 +38,13 @@ impl Drop for Daemon {
     }
 }
 
-pub(crate) fn start(folder: &Path) -> Daemon {
-    keys::make(&folder.join("key")).unwrap();
+pub(crate) fn start(directory: &Path) -> Daemon {
+    keys::make(&directory.join("key")).unwrap();
     let mut refbox = Command::new(env!("CARGO_BIN_EXE_refbox"));
-    refbox.args(["receipts", "daemon", "--unsafe-socket-path", "--socket"]).arg(folder.join("s"));
-    refbox.arg("--store").arg(folder.join("store")).arg("--key").arg(folder.join("key"));
+    refbox
+        .args(["receipts", "daemon", "--unsafe-socket-path", "--socket"])
+        .arg(directory.join("s"));
+    refbox.arg("--store").arg(directory.join("store")).arg("--key").arg(directory.join("key"));
     let mut child = refbox.stdout(Stdio::piped()).stderr(Stdio::null()).spawn().unwrap();
     let mut line = String::new();
     BufReader::new(child.stdout.as_mut().unwrap()).read_line(&mut line).unwrap();
@@ -51,7 +53,7 @@ pub(crate) fn start(folder: &Path) -> Daemon {
 }
 
 /// Sends `COUNT` events and waits until all are stored.
-pub(crate) fn fill(folder: &Path) {
+pub(crate) fn fill(directory: &Path) {
     let mut event =
         emit::event("s", "command", json!({"command": "ls -la"}), json!({"exit_code": 0}));
     event.action_type = Some("system.command.execute".to_owned());
@@ -60,12 +62,12 @@ pub(crate) fn fill(folder: &Path) {
     thread::scope(|scope| {
         for _ in 0..CONNECTIONS {
             scope.spawn(|| {
-                let mut stream = UnixStream::connect(folder.join("s")).unwrap();
+                let mut stream = UnixStream::connect(directory.join("s")).unwrap();
                 (0..COUNT / CONNECTIONS).for_each(|_| stream.write_all(&bytes).unwrap());
             });
         }
     });
-    let mut store = BufReader::new(File::open(folder.join("store")).unwrap());
+    let mut store = BufReader::new(File::open(directory.join("store")).unwrap());
     let mut line = Vec::new();
     let mut whole = 0;
     let deadline = Instant::now() + Duration::from_secs(60);
@@ -84,17 +86,17 @@ pub(crate) fn fill(folder: &Path) {
 
 /// Start to end of `COUNT` events through the daemon.
 pub(crate) fn daemon() -> Duration {
-    let folder = folder();
-    let _daemon = start(folder.path());
+    let directory = directory();
+    let _daemon = start(directory.path());
     let start = Instant::now();
-    fill(folder.path());
+    fill(directory.path());
     start.elapsed()
 }
 
 /// Signs texts as long as receipts are, writes them, and syncs in batches.
 pub(crate) fn bare() -> Duration {
-    let folder = folder();
-    let mut file = File::create(folder.path().join("store")).unwrap();
+    let directory = directory();
+    let mut file = File::create(directory.path().join("store")).unwrap();
     let key = SigningKey::from_bytes(&[7; 32]);
     let text = [b'x'; 1_300];
     let mut batch = Vec::new();

@@ -6,8 +6,8 @@ use std::sync::LazyLock;
 use std::time::{Duration, Instant};
 
 use boxproof_reference::receipts::keys;
-use boxproof_reference::receipts::reading::read;
-use boxproof_reference::receipts::verify::{Options, Wanted, verify_file};
+use boxproof_reference::receipts::parsed_receipt::read;
+use boxproof_reference::receipts::verify::{ChainExpectations, VerifyOptions, verify_file};
 use ed25519_dalek::{Signature, VerifyingKey};
 
 use crate::sign;
@@ -20,25 +20,26 @@ struct Filled {
 
 /// The store of a daemon, filled once.
 static FILLED: LazyLock<Filled> = LazyLock::new(|| {
-    let folder = sign::folder();
-    let daemon = sign::start(folder.path());
-    sign::fill(folder.path());
+    let directory = sign::directory();
+    let daemon = sign::start(directory.path());
+    sign::fill(directory.path());
     drop(daemon);
-    let lines = std::fs::read(folder.path().join("store")).unwrap();
+    let lines = std::fs::read(directory.path().join("store")).unwrap();
     let each = lines.split(|byte| *byte == b'\n').filter(|line| !line.is_empty());
     let signed = each.map(|line| {
         let receipt = read(line).unwrap();
         (receipt.signed.clone(), receipt.signature().unwrap())
     });
     let signed = signed.collect();
-    let key = keys::read_public(&folder.path().join("key.pub")).unwrap();
+    let key = keys::read_public(&directory.path().join("key.pub")).unwrap();
     Filled { lines, key, signed }
 });
 
 pub(crate) fn file() -> Duration {
     let Filled { lines, key, .. } = &*FILLED;
     let start = Instant::now();
-    let report = verify_file(lines, key, &Options::default(), Wanted::default()).unwrap();
+    let report =
+        verify_file(lines, key, &ChainExpectations::default(), VerifyOptions::default()).unwrap();
     let took = start.elapsed();
     assert!(report.valid);
     took

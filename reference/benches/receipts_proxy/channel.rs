@@ -9,7 +9,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::{Duration, Instant};
 
-use boxproof_reference::receipts::authority::Authority;
+use boxproof_reference::receipts::authority::CertificateAuthority;
 use tempfile::TempDir;
 
 use crate::servers;
@@ -52,12 +52,12 @@ pub(crate) struct Channel {
     asked: AtomicU64,
     _relay: Server,
     _execd: Server,
-    _folder: TempDir,
+    _directory: TempDir,
 }
 
 impl Channel {
     pub(crate) fn start() -> Self {
-        let folder = TempDir::new().unwrap();
+        let directory = TempDir::new().unwrap();
         let own = |verb: &str| {
             let mut command = Command::new("/proc/self/exe");
             command.arg(verb);
@@ -65,9 +65,9 @@ impl Channel {
         };
         let execd = Server::start(&mut own(servers::EXECD));
         let plain = Server::start(own(servers::PLAIN).arg(execd.address.to_string()));
-        let socket = folder.path().join("d.sock");
+        let socket = directory.path().join("d.sock");
         let told = sink(UnixListener::bind(&socket).unwrap());
-        let authority = Authority::new(folder.path()).unwrap();
+        let authority = CertificateAuthority::new(directory.path()).unwrap();
         let verb = |verb: &str, (cert, key): (PathBuf, PathBuf)| {
             let mut command = Command::new(env!("CARGO_BIN_EXE_refbox"));
             command.args(["receipts", verb, "--listen", "127.0.0.1:0"]);
@@ -83,14 +83,14 @@ impl Channel {
         proxy.arg("--relay").arg(format!("https://{}", relay.address));
         let proxy = Server::start(&mut proxy);
         let asked = AtomicU64::default();
-        Self { plain, proxy, told, asked, _relay: relay, _execd: execd, _folder: folder }
+        Self { plain, proxy, told, asked, _relay: relay, _execd: execd, _directory: directory }
     }
 }
 
 impl Channel {
     /// So many requests went to the proxy with receipts: waits until all of them are told, so that
     /// what is timed next has nothing to do with them.
-    pub(crate) fn settle(&self, requests: u64) {
+    pub(crate) fn wait_until_told(&self, requests: u64) {
         let asked = self.asked.fetch_add(requests, Ordering::SeqCst) + requests;
         let deadline = Instant::now() + Duration::from_secs(20);
         while self.told.load(Ordering::SeqCst) < asked {
@@ -100,7 +100,7 @@ impl Channel {
     }
 
     /// Returns the number of frames received.
-    pub(crate) fn told(&self) -> u64 {
+    pub(crate) fn told_frames(&self) -> u64 {
         self.told.load(Ordering::SeqCst)
     }
 }

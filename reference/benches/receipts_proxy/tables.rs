@@ -64,7 +64,7 @@ fn latency(criterion: &mut criterion::Criterion, channel: &Channel) {
         Variant::measured("plain proxy", || ask(&mut directly, plain)),
         Variant::measured("receipts proxy", || {
             let took = ask(&mut told, proxy);
-            channel.settle((WARM + REQUESTS) as u64);
+            channel.wait_until_told((WARM + REQUESTS) as u64);
             took
         }),
     ];
@@ -76,7 +76,7 @@ fn latency(criterion: &mut criterion::Criterion, channel: &Channel) {
         println!("  {name} {plain:.1?} plain, {proxy:.1?} with receipts: {ratio:.2}x ({held})");
     }
     println!("  at most {LIMIT:.2}x: {}", verdict(ratios[1], LIMIT));
-    println!("  frames told so far: {}", channel.told());
+    println!("  frames told so far: {}", channel.told_frames());
 }
 
 fn quantile(samples: &[Duration], part: f64) -> Duration {
@@ -104,7 +104,7 @@ fn many(criterion: &mut criterion::Criterion, channel: &Channel) {
         Variant::measured("plain proxy", || ask(channel.plain.address)),
         Variant::measured("receipts proxy", || {
             let took = ask(channel.proxy.address);
-            channel.settle((AGENTS * FILES) as u64);
+            channel.wait_until_told((AGENTS * FILES) as u64);
             took
         }),
     ];
@@ -120,7 +120,7 @@ fn large(criterion: &mut criterion::Criterion, channel: &Channel) {
         Variant::measured("plain proxy", || directly.get(LARGE)),
         Variant::measured("receipts proxy", || {
             let took = told.get(LARGE);
-            channel.settle(1);
+            channel.wait_until_told(1);
             took
         }),
     ];

@@ -24,14 +24,14 @@ const ROUNDS: usize = 60;
 
 /// One policy, to be run by both.
 struct Scene {
-    folder: TempDir,
+    directory: TempDir,
     denied: Vec<PathBuf>,
 }
 
 impl Scene {
     fn new(denied: usize) -> Self {
-        let folder = TempDir::new_in(env!("CARGO_TARGET_TMPDIR")).unwrap();
-        let root = folder.path().canonicalize().unwrap();
+        let directory = TempDir::new_in(env!("CARGO_TARGET_TMPDIR")).unwrap();
+        let root = directory.path().canonicalize().unwrap();
         let denied: Vec<PathBuf> = (0..denied).map(|n| root.join(format!("s{n}"))).collect();
         denied.iter().for_each(|path| fs::write(path, "secret").unwrap());
         let request = json!({
@@ -40,11 +40,11 @@ impl Scene {
             "run": {"command": {"argv": ["/bin/true"]}, "cwd": root, "mechanism": "namespaces"},
         });
         fs::write(root.join("request.json"), request.to_string()).unwrap();
-        Self { folder, denied }
+        Self { directory, denied }
     }
 
     fn root(&self) -> &Path {
-        self.folder.path()
+        self.directory.path()
     }
 
     /// The result goes to a name that is free, as a caller's does.

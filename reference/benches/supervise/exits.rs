@@ -94,7 +94,7 @@ fn returned() -> Duration {
 }
 
 /// The time to when the command's end was known.
-fn seen() -> Duration {
+fn time_to_exit_known() -> Duration {
     supervised(|result| result.ended_at.unwrap().elapsed())
 }
 
@@ -114,7 +114,7 @@ fn supervised(later: fn(&ProcessResult) -> Duration) -> Duration {
 pub(crate) fn table(criterion: &mut Criterion) {
     let variants = vec![
         pairs::Variant::measured("blocking waitpid", blocking),
-        pairs::Variant::measured("run_process: seen", seen),
+        pairs::Variant::measured("run_process: seen", time_to_exit_known),
         pairs::Variant::measured("run_process: nothing left", returned),
     ];
     let ratios = pairs::compare(criterion, "exit", ROUNDS, variants);

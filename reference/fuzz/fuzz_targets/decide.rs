@@ -2,13 +2,13 @@
 //! is a path, each further one a pattern.
 #![no_main]
 
-use boxproof_reference::dialect::orbit::{Glob, Index};
+use boxproof_reference::dialect::orbit::{OrbitGlob, PatternIndex};
 use libfuzzer_sys::fuzz_target;
 
 fuzz_target!(|text: &str| {
     let mut lines = text.lines();
     let path: Vec<&str> = lines.next().unwrap_or_default().split('/').collect();
-    let globs: Vec<Glob> = lines.take(32).map(Glob::new).collect();
+    let globs: Vec<OrbitGlob> = lines.take(32).map(OrbitGlob::new).collect();
     let one_by_one = globs.iter().rposition(|glob| glob.matches(&path));
-    assert_eq!(Index::new(&globs).last_match(&path), one_by_one);
+    assert_eq!(PatternIndex::new(&globs).last_match(&path), one_by_one);
 });

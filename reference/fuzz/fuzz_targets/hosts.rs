@@ -3,22 +3,22 @@
 //! one a rule; `!` in front is a deny.
 #![no_main]
 
-use boxproof_reference::egress::{Rule, Rules, Target};
+use boxproof_reference::egress::{HostRule, EgressRules, TargetHost};
 use libfuzzer_sys::fuzz_target;
 
 fuzz_target!(|text: &str| {
     let mut lines = text.lines();
     let port = lines.next().and_then(|line| line.parse().ok()).unwrap_or(443);
-    let Ok(host) = Target::read(lines.next().unwrap_or_default()) else { return };
+    let Ok(host) = TargetHost::read(lines.next().unwrap_or_default()) else { return };
     let said = host.to_string();
-    assert_eq!(Target::read(&said).as_ref(), Ok(&host), "{said:?} means something else");
-    let is_rule = |text: &&str| Rule::read(text.trim_start_matches('!')).is_ok();
+    assert_eq!(TargetHost::read(&said).as_ref(), Ok(&host), "{said:?} means something else");
+    let is_rule = |text: &&str| HostRule::read(text.trim_start_matches('!')).is_ok();
     let (deny, allow): (Vec<&str>, Vec<&str>) =
         lines.filter(is_rule).take(16).partition(|line| line.starts_with('!'));
     let deny: Vec<String> =
         deny.iter().map(|line| line.trim_start_matches('!').to_owned()).collect();
     let allow: Vec<String> = allow.iter().map(|line| (*line).to_owned()).collect();
-    let rules = Rules::read(&allow, &deny).expect("all of them are rules");
+    let rules = EgressRules::read(&allow, &deny).expect("all of them are rules");
     let opened = allow.iter().any(|rule| names(rule, &host, port, &[80, 443]));
     let shut = deny.iter().any(|rule| names(rule, &host, port, &[port]));
     assert_eq!(
@@ -27,7 +27,7 @@ fuzz_target!(|text: &str| {
         "{said}:{port} {allow:?} {deny:?}"
     );
     // A client may ask for a star; in a rule it is none of the name's letters.
-    if let Target::Name(name) = &host
+    if let TargetHost::Name(name) = &host
         && !name.contains('*')
     {
         neighbours(name, port);
@@ -36,7 +36,7 @@ fuzz_target!(|text: &str| {
 
 /// Returns whether the valid `rule` applies to `host` and `port`; without a port it applies to
 /// `usual`.
-fn names(rule: &str, host: &Target, port: u16, usual: &[u16]) -> bool {
+fn names(rule: &str, host: &TargetHost, port: u16, usual: &[u16]) -> bool {
     let at = rule.rfind(':').filter(|at| {
         let bare = rule.parse::<std::net::Ipv6Addr>().is_ok();
         !bare && !rule[*at..].contains(']')
@@ -48,11 +48,11 @@ fn names(rule: &str, host: &Target, port: u16, usual: &[u16]) -> bool {
         Some(text) => text.parse() == Ok(port),
     };
     let below = name.strip_prefix("*.");
-    let named = Target::read(below.unwrap_or(name)).expect("a rule names a host");
+    let named = TargetHost::read(below.unwrap_or(name)).expect("a rule names a host");
     port_fits
         && match (below, &named, host) {
             (None, named, host) => named == host,
-            (Some(_), Target::Name(top), Target::Name(name)) => {
+            (Some(_), TargetHost::Name(top), TargetHost::Name(name)) => {
                 let mut labels = name.split('.').rev();
                 top.split('.').rev().all(|label| labels.next() == Some(label))
                     && labels.next().is_some()
@@ -63,10 +63,10 @@ fn names(rule: &str, host: &Target, port: u16, usual: &[u16]) -> bool {
 
 /// A rule about `name` alone is not about names that begin or end like it.
 fn neighbours(name: &str, port: u16) {
-    let rules = Rules::read(&[format!("{name}:*")], &[]).expect("a name is a rule");
+    let rules = EgressRules::read(&[format!("{name}:*")], &[]).expect("a name is a rule");
     for other in [format!("x{name}"), format!("x.{name}"), format!("{name}.x"), format!("{name}x")]
     {
-        if let Ok(other) = Target::read(&other) {
+        if let Ok(other) = TargetHost::read(&other) {
             assert!(rules.admit(&other, port).is_err(), "{other}");
         }
     }

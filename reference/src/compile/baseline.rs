@@ -1,7 +1,7 @@
 //! The rules that every program on macOS needs under any policy: without them nothing starts. Pure.
 
-use super::sbpl::{Does, Text, literal, quoted, regex, service, subpath};
-use crate::dialect::caliban::Opens;
+use super::sbpl::{SbplAction, SbplText, literal, quoted, regex, service, subpath};
+use crate::dialect::caliban::ExtraOpenings;
 
 /// Services for looking up users, writing logs and similar. None of them starts programs or keeps
 /// secrets.
@@ -51,61 +51,61 @@ const PLATFORM: [&str; 12] = [
 ];
 
 /// Processes, settings and services.
-pub(super) fn processes(text: &mut Text) {
-    text.rule(Does::Allow, "process-exec process-fork", &[]);
-    text.about(Does::Allow, "process-info*", "(target same-sandbox)".to_owned());
-    text.about(Does::Allow, "signal", "(target same-sandbox)".to_owned());
-    text.rule(Does::Allow, "sysctl-read", &[]);
-    text.rule(Does::Allow, "ipc-posix-sem ipc-posix-shm*", &[]);
-    text.rule(Does::Allow, "mach-lookup", &SERVICES.map(service));
-    text.rule(Does::Allow, "pseudo-tty", &[]);
+pub(super) fn processes(text: &mut SbplText) {
+    text.rule(SbplAction::Allow, "process-exec process-fork", &[]);
+    text.about(SbplAction::Allow, "process-info*", "(target same-sandbox)".to_owned());
+    text.about(SbplAction::Allow, "signal", "(target same-sandbox)".to_owned());
+    text.rule(SbplAction::Allow, "sysctl-read", &[]);
+    text.rule(SbplAction::Allow, "ipc-posix-sem ipc-posix-shm*", &[]);
+    text.rule(SbplAction::Allow, "mach-lookup", &SERVICES.map(service));
+    text.rule(SbplAction::Allow, "pseudo-tty", &[]);
 }
 
 /// The devices, and no others.
-pub(super) fn devices(text: &mut Text) {
-    text.about(Does::Deny, "file-read* file-write*", subpath("/dev"));
-    text.rule(Does::Allow, "file-read*", &SOURCES.map(literal));
+pub(super) fn devices(text: &mut SbplText) {
+    text.about(SbplAction::Deny, "file-read* file-write*", subpath("/dev"));
+    text.rule(SbplAction::Allow, "file-read*", &SOURCES.map(literal));
     let mut written: Vec<String> = DEVICES.map(literal).into();
     written.extend([subpath("/dev/fd"), regex(TERMINALS)]);
-    text.rule(Does::Allow, "file-read* file-write-data file-ioctl", &written);
+    text.rule(SbplAction::Allow, "file-read* file-write-data file-ioctl", &written);
 }
 
 /// The network of the host, or none.
-pub(super) fn network(text: &mut Text, host: bool) {
+pub(super) fn network(text: &mut SbplText, host: bool) {
     if host {
-        text.rule(Does::Allow, "network* system-socket", &[]);
-        text.rule(Does::Allow, "mach-lookup", &NETWORK_SERVICES.map(service));
+        text.rule(SbplAction::Allow, "network* system-socket", &[]);
+        text.rule(SbplAction::Allow, "mach-lookup", &NETWORK_SERVICES.map(service));
     } else {
-        text.rule(Does::Deny, "network*", &[]);
+        text.rule(SbplAction::Deny, "network*", &[]);
     }
 }
 
 /// Writes the rules that settings open besides. A host in a rule is `localhost` or `*`: any other
 /// name, or a port 0, voids the whole profile.
-pub(super) fn opened(opens: &Opens, text: &mut Text) {
+pub(super) fn opened(opens: &ExtraOpenings, text: &mut SbplText) {
     let local =
         |end: &str, port: &str| format!("({end} ip {})", quoted(&format!("localhost:{port}")));
     match (opens.proxy, opens.loopback) {
         (Some(port), _) => {
-            text.about(Does::Allow, "network-outbound", local("remote", &port.to_string()));
+            text.about(SbplAction::Allow, "network-outbound", local("remote", &port.to_string()));
         }
-        (None, true) => text.about(Does::Allow, "network-outbound", local("remote", "*")),
+        (None, true) => text.about(SbplAction::Allow, "network-outbound", local("remote", "*")),
         (None, false) => {}
     }
     if opens.loopback {
-        text.about(Does::Allow, "network-bind network-inbound", local("local", "*"));
+        text.about(SbplAction::Allow, "network-bind network-inbound", local("local", "*"));
     }
     if opens.sockets {
-        text.about(Does::Allow, "network-outbound", "(remote unix-socket)".to_owned());
+        text.about(SbplAction::Allow, "network-outbound", "(remote unix-socket)".to_owned());
     }
     if !opens.services.is_empty() {
         let names: Vec<String> = opens.services.iter().map(|name| service(name)).collect();
-        text.rule(Does::Allow, "mach-lookup", &names);
+        text.rule(SbplAction::Allow, "mach-lookup", &names);
     }
 }
 
 /// Writes the rules for loading programs, where only listed roots can be read.
-pub(super) fn platform(text: &mut Text) {
-    text.about(Does::Allow, "file-read*", literal("/"));
-    text.rule(Does::Allow, "file-read*", &PLATFORM.map(subpath));
+pub(super) fn platform(text: &mut SbplText) {
+    text.about(SbplAction::Allow, "file-read*", literal("/"));
+    text.rule(SbplAction::Allow, "file-read*", &PLATFORM.map(subpath));
 }

@@ -5,22 +5,23 @@
 use std::path::Path;
 
 use boxproof_cases::protocol::{
-    CompileSettings, Document, Mode, Protect, Readable, Reading, Run, SettingsDialect, WirePath,
+    CompileSettings, Document, Mode, Protect, Readable, Run, SettingsDialect, SourcePrecedence,
+    WirePath,
 };
 use rstest::rstest;
 
 use super::*;
-use crate::host::{Found, Missing, Opened, Piece, Protected};
+use crate::host::{ExistingPath, MissingPath, PlatformEntry, ProtectedPaths, ReopenedDirectory};
 
 /// The name of a profile, and its text, where `@` is the top directory; settings are enabled before
 /// it.
-type Profile = (&'static str, &'static str);
+type GoldenProfile = (&'static str, &'static str);
 
-const FOLDERS: [&str; 9] =
+const DIRECTORIES: [&str; 9] =
     ["/", "/etc", "/h", "/h/.ssh", "/w", "/w/out", "/w/out/git", "/o", "/o/ü \"x"];
 const FILES: [&str; 3] = ["/w/out/held", "/w/key", "/h/key"];
 
-const SETTINGS: [Profile; 17] = [
+const SETTINGS: [GoldenProfile; 17] = [
     ("read-and-write", "[sandbox.filesystem]\nallow_read = ['@/w']\nallow_write = ['@/w/out']\n"),
     (
         "variables",
@@ -30,7 +31,7 @@ const SETTINGS: [Profile; 17] = [
     ("nothing-written", "[sandbox.filesystem]\nallow_read = ['@/w']\n"),
     ("read-denied-file", "[sandbox.filesystem]\nallow_write = ['@/w']\ndeny_read = ['@/w/key']\n"),
     (
-        "read-denied-folder",
+        "read-denied-directory",
         "[sandbox.filesystem]\nallow_read = ['/']\nallow_write = ['@/w']\ndeny_read = ['@/h/.ssh']\n",
     ),
     (
@@ -75,7 +76,7 @@ const SETTINGS: [Profile; 17] = [
     ("nowhere-to-be", "[sandbox.filesystem]\nallow_read = ['@/o']\n"),
 ];
 
-const BLOCKS: [Profile; 12] = [
+const BLOCKS: [GoldenProfile; 12] = [
     ("workspace-write", "sandbox: {mode: workspace_write}\n"),
     ("read-only", "sandbox: {mode: read_only}\n"),
     ("network", "sandbox: {mode: workspace_write, network: enabled}\n"),
@@ -99,8 +100,8 @@ const BLOCKS: [Profile; 12] = [
 /// Lays out the files of the made-up host, below a directory that exists during the compilation.
 fn laid_out() -> tempfile::TempDir {
     let top = tempfile::tempdir().unwrap();
-    for folder in FOLDERS {
-        std::fs::create_dir_all(top.path().join(&folder[1..])).unwrap();
+    for directory in DIRECTORIES {
+        std::fs::create_dir_all(top.path().join(&directory[1..])).unwrap();
     }
     for file in FILES {
         std::fs::write(top.path().join(&file[1..]), "").unwrap();
@@ -109,24 +110,28 @@ fn laid_out() -> tempfile::TempDir {
 }
 
 /// Compiles the text for `target`, with the paths of the made-up host.
-fn compiled(target: CompileTarget, dialect: Language, text: &str) -> Result<Compiled, Refusal> {
-    let folder = laid_out();
-    let top = folder.path().canonicalize().unwrap().display().to_string();
+fn compiled(
+    target: CompileTarget,
+    dialect: GoldenDialect,
+    text: &str,
+) -> Result<Compiled, Refusal> {
+    let directory = laid_out();
+    let top = directory.path().canonicalize().unwrap().display().to_string();
     let text = text.replace('@', &top);
     let text = match dialect {
-        Language::Caliban => format!("[sandbox]\nenabled = true\n{text}"),
-        Language::Inferoa => text,
+        GoldenDialect::Caliban => format!("[sandbox]\nenabled = true\n{text}"),
+        GoldenDialect::Inferoa => text,
     };
     let documents = vec![Document { name: "text".to_owned(), text }];
     let workspace = WirePath::from(format!("{top}/w"));
     let rules = match dialect {
-        Language::Caliban => CompileRules::Settings(CompileSettings {
+        GoldenDialect::Caliban => CompileRules::Settings(CompileSettings {
             dialect: SettingsDialect::Caliban,
-            reading: Reading::Adr,
+            reading: SourcePrecedence::Adr,
             documents,
             workspace: workspace.clone(),
         }),
-        Language::Inferoa => CompileRules::Profile(CompileProfile {
+        GoldenDialect::Inferoa => CompileRules::Profile(CompileProfile {
             dialect: Dialect::Inferoa,
             documents,
             profile: None,
@@ -137,8 +142,8 @@ fn compiled(target: CompileTarget, dialect: Language, text: &str) -> Result<Comp
     let env = [("HOME", format!("{top}/h")), ("MORE", format!("{top}/h/.ssh"))];
     let env = env.map(|(name, value)| (name.to_owned(), value)).into();
     let request = CompileRequest { protocol: PROTOCOL, rules, cwd: workspace, env };
-    let asked = asked::asked(target, &request).map_err(|refusal| moved(refusal, &top))?;
-    let asked = Asked { order: at_root(asked.order, &top), ..asked };
+    let asked = input::asked(target, &request).map_err(|refusal| moved(refusal, &top))?;
+    let asked = CompileInput { order: at_root(asked.order, &top), ..asked };
     let host = host(&asked.order.policy);
     of_plan(target, &asked, host)
 }
@@ -149,7 +154,7 @@ fn moved(mut refusal: Refusal, top: &str) -> Refusal {
 }
 
 /// `order` as if `top` were the root directory.
-fn at_root(order: Order, top: &str) -> Order {
+fn at_root(order: RunJob, top: &str) -> RunJob {
     let text = serde_json::to_string(&order.policy).unwrap().replace(top, "");
     let cwd = order.run.cwd.as_path().to_str().unwrap().replace(top, "");
     let mut policy: Policy = serde_json::from_str(&text).unwrap();
@@ -157,40 +162,42 @@ fn at_root(order: Order, top: &str) -> Order {
         // Settings grant it where the real host has it.
         roots.retain(|root| root.as_path() != Path::new("/opt"));
     }
-    Order { policy, run: Run { cwd: WirePath::from(cwd), ..order.run }, ..order }
+    RunJob { policy, run: Run { cwd: WirePath::from(cwd), ..order.run }, ..order }
 }
 
-fn found(path: &str, folder: bool) -> Found {
-    Found { real: path.into(), folder, links: Vec::new(), reachable: true }
+fn found(path: &str, directory: bool) -> ExistingPath {
+    ExistingPath { real: path.into(), directory, links: Vec::new(), reachable: true }
 }
 
 /// The made-up host: a repository and agents' files in the workspace, one socket beside it.
-fn host(policy: &Policy) -> Host {
-    let folders = FOLDERS.map(|path| (path.into(), found(path, true)));
+fn host(policy: &Policy) -> HostSnapshot {
+    let directories = DIRECTORIES.map(|path| (path.into(), found(path, true)));
     let files = FILES.map(|path| (path.into(), found(path, false)));
-    let mut host = Host {
-        paths: folders.into_iter().chain(files).collect(),
+    let mut host = HostSnapshot {
+        paths: directories.into_iter().chain(files).collect(),
         tmp: vec!["/tmp".into(), "/var/tmp".into()],
         services: vec!["/run".into()],
         knobs: vec!["/proc/sys".into()],
         resolver: Some("/run/resolve/resolv.conf".into()),
         sockets: vec!["/o/socket".into()],
-        ..Host::default()
+        ..HostSnapshot::default()
     };
     if policy.readable != Readable::All {
-        host.platform =
-            vec![Piece::Object("/usr".into()), Piece::Link("/bin".into(), "usr/bin".into())];
+        host.platform = vec![
+            PlatformEntry::Object("/usr".into()),
+            PlatformEntry::Link("/bin".into(), "usr/bin".into()),
+        ];
     }
     if policy.protect == Protect::Metadata && policy.mode == Mode::WorkspaceWrite {
         let name = |name: &str| Path::new("/w").join(name);
-        let missing = Missing { real: name(".envrc"), links: Vec::new(), folds: false };
-        host.protected = Protected {
+        let missing = MissingPath { real: name(".envrc"), links: Vec::new(), folds: false };
+        host.protected = ProtectedPaths {
             there: vec![found("/w/.git", true)],
             missing: vec![missing],
-            ..Protected::default()
+            ..ProtectedPaths::default()
         };
-        host.opened = vec![Opened {
-            folder: name(".inferoa"),
+        host.opened = vec![ReopenedDirectory {
+            directory: name(".inferoa"),
             parts: vec![name(".inferoa/tmp"), name(".inferoa/cache")],
             whole: false,
             rest: vec![found("/w/.inferoa/rules", false)],
@@ -253,7 +260,7 @@ fn shortened(lines: &[String], known: &mut Vec<String>) -> Vec<String> {
 }
 
 /// Returns all profiles in one text: the common beginning once, then each with the rest.
-fn sheet(profiles: &[Profile], texts: &[Result<Vec<String>, String>]) -> String {
+fn sheet(profiles: &[GoldenProfile], texts: &[Result<Vec<String>, String>]) -> String {
     let whole: Vec<&Vec<String>> = texts.iter().flatten().collect();
     let alike = |at: usize| {
         let line = whole[0].get(at);
@@ -277,24 +284,24 @@ fn sheet(profiles: &[Profile], texts: &[Result<Vec<String>, String>]) -> String 
 }
 
 #[derive(Debug, Clone, Copy)]
-enum Language {
+enum GoldenDialect {
     Caliban,
     Inferoa,
 }
 
 #[rstest]
-#[case::caliban_for_bubblewrap(Language::Caliban, &SETTINGS, CompileTarget::Bubblewrap)]
-#[case::caliban_for_seatbelt(Language::Caliban, &SETTINGS, CompileTarget::Seatbelt)]
-#[case::inferoa_for_bubblewrap(Language::Inferoa, &BLOCKS, CompileTarget::Bubblewrap)]
-#[case::inferoa_for_seatbelt(Language::Inferoa, &BLOCKS, CompileTarget::Seatbelt)]
+#[case::caliban_for_bubblewrap(GoldenDialect::Caliban, &SETTINGS, CompileTarget::Bubblewrap)]
+#[case::caliban_for_seatbelt(GoldenDialect::Caliban, &SETTINGS, CompileTarget::Seatbelt)]
+#[case::inferoa_for_bubblewrap(GoldenDialect::Inferoa, &BLOCKS, CompileTarget::Bubblewrap)]
+#[case::inferoa_for_seatbelt(GoldenDialect::Inferoa, &BLOCKS, CompileTarget::Seatbelt)]
 fn profiles_are_compiled_to_these_texts(
-    #[case] language: Language,
-    #[case] profiles: &[Profile],
+    #[case] language: GoldenDialect,
+    #[case] profiles: &[GoldenProfile],
     #[case] target: CompileTarget,
 ) {
     let texts = profiles.iter().map(|(_, text)| lines(compiled(target, language, text)));
     let sheet = sheet(profiles, &texts.collect::<Vec<_>>());
-    let name = format!("{language:?}-for-{}", target.word()).to_lowercase();
+    let name = format!("{language:?}-for-{}", target.keyword()).to_lowercase();
     let mut settings = insta::Settings::clone_current();
     settings.set_snapshot_path("goldens");
     settings.set_prepend_module_to_snapshot(false);

@@ -1,16 +1,16 @@
 //! The verb `compile`: a plan, or a profile of documents, as the text that another program
 //! enforces. The same request on the same host gives the same text.
 
+mod agent_paths;
 mod argv;
-mod asked;
 mod baseline;
 #[cfg(test)]
 mod goldens;
+mod input;
 mod orbit;
 mod pattern;
 mod sbpl;
 mod seatbelt;
-mod states;
 #[cfg(test)]
 mod tests;
 
@@ -18,18 +18,18 @@ use std::path::{Path, PathBuf};
 
 use boxproof_cases::protocol::{
     CompileProfile, CompileRequest, CompileRules, CompileTarget, Compiled, CompiledText, Dialect,
-    PROTOCOL, Policy, PolicyAnswer, PolicyFault, Told, UNRESTRICTED_PROFILE, from_json,
+    DocumentAnswer, PROTOCOL, Policy, PolicyAnswer, PolicyFault, UNRESTRICTED_PROFILE, from_json,
 };
 
-use asked::Asked;
+use input::CompileInput;
 
-use crate::destination::Destination;
-use crate::dialect::caliban::Opens;
+use crate::destination::FileDestination;
+use crate::dialect::caliban::ExtraOpenings;
 use crate::error::Refusal;
-use crate::host::Host;
-use crate::plan::{self, Step, View};
-use crate::profile;
-use crate::request::{self, Order};
+use crate::host::HostSnapshot;
+use crate::orbit_request;
+use crate::plan::{self, View, ViewStep};
+use crate::request::{self, RunJob};
 
 /// Compiled.
 const DONE: i32 = 0;
@@ -48,7 +48,7 @@ pub(crate) fn compile(target: CompileTarget, file: &Path, result: Option<&Path>)
 fn answered(target: CompileTarget, file: &Path, result: Option<&Path>) -> Result<i32, String> {
     let shown = file.display();
     if let Some(result) = result {
-        Destination::open(result)
+        FileDestination::open(result)
             .map_err(|error| format!("cannot write to {}: {error}", result.display()))?;
     }
     let text = std::fs::read(file).map_err(|error| format!("{shown}: {error}"))?;
@@ -67,9 +67,9 @@ fn answered(target: CompileTarget, file: &Path, result: Option<&Path>) -> Result
 fn print(compiled: Result<Compiled, Refusal>) -> Result<i32, String> {
     let compiled = compiled.map_err(|refusal| refusal.message)?;
     match compiled.text {
-        CompiledText::Sbpl(text) => crate::say::text(format_args!("{text}")),
+        CompiledText::Sbpl(text) => crate::stdout::text(format_args!("{text}")),
         CompiledText::Argv(words) => {
-            words.iter().for_each(|word| crate::say::line(format_args!("{word}")));
+            words.iter().for_each(|word| crate::stdout::line(format_args!("{word}")));
         }
     }
     compiled.limits.iter().for_each(|limit| eprintln!("refbox: {limit}"));
@@ -78,13 +78,21 @@ fn print(compiled: Result<Compiled, Refusal>) -> Result<i32, String> {
 
 fn write(compiled: Result<Compiled, Refusal>, result: &Path) -> Result<i32, String> {
     let (told, code) = match compiled {
-        Ok(compiled) => (Told::Compiled(compiled), DONE),
+        Ok(compiled) => (DocumentAnswer::Compiled(compiled), DONE),
         Err(refusal) => {
             let message = refusal.message;
-            (Told::Invalid(PolicyFault { message, file: None, line: None, column: None }), INVALID)
+            (
+                DocumentAnswer::Invalid(PolicyFault {
+                    message,
+                    file: None,
+                    line: None,
+                    column: None,
+                }),
+                INVALID,
+            )
         }
     };
-    Destination::open(result)
+    FileDestination::open(result)
         .and_then(|place| place.write(&PolicyAnswer { protocol: PROTOCOL, answer: told }))
         .map_err(|error| format!("cannot write to {}: {error}", result.display()))?;
     Ok(code)
@@ -103,7 +111,7 @@ fn compiled(target: CompileTarget, request: &CompileRequest) -> Result<Compiled,
 }
 
 fn compiled_here(target: CompileTarget, request: &CompileRequest) -> Result<Compiled, Refusal> {
-    let asked = asked::asked(target, request)?;
+    let asked = input::asked(target, request)?;
     request::check(&asked.order)?;
     match (&request.rules, target) {
         (
@@ -111,8 +119,9 @@ fn compiled_here(target: CompileTarget, request: &CompileRequest) -> Result<Comp
             CompileTarget::Seatbelt,
         ) => of_documents(request, &asked.sides),
         _ => {
-            let Order { policy, law, run, notes, .. } = &asked.order;
-            let mut compiled = of_plan(target, &asked, Host::observe(policy, law.as_ref(), run))?;
+            let RunJob { policy, law, run, notes, .. } = &asked.order;
+            let mut compiled =
+                of_plan(target, &asked, HostSnapshot::observe(policy, law.as_ref(), run))?;
             compiled.limits.extend(notes.iter().cloned());
             Ok(compiled)
         }
@@ -120,8 +129,12 @@ fn compiled_here(target: CompileTarget, request: &CompileRequest) -> Result<Comp
 }
 
 /// Returns the text of the plan for `asked` on `host`. Pure.
-fn of_plan(target: CompileTarget, asked: &Asked, mut host: Host) -> Result<Compiled, Refusal> {
-    let Asked { order, opens, sides } = asked;
+fn of_plan(
+    target: CompileTarget,
+    asked: &CompileInput,
+    mut host: HostSnapshot,
+) -> Result<Compiled, Refusal> {
+    let CompileInput { order, opens, sides } = asked;
     let closed = match target {
         CompileTarget::Bubblewrap => close(&mut host),
         CompileTarget::Seatbelt => Vec::new(),
@@ -143,23 +156,24 @@ fn of_plan(target: CompileTarget, asked: &Asked, mut host: Host) -> Result<Compi
 
 /// Opens `sides` on top of all steps but seals, which take nothing more.
 fn open_behind(sides: &[PathBuf], view: &mut View) {
-    let sealed = view.steps.iter().position(|step| matches!(step, Step::Seal(_)));
+    let sealed = view.steps.iter().position(|step| matches!(step, ViewStep::Seal(_)));
     let at = sealed.unwrap_or(view.steps.len());
     let real = |side: &PathBuf| side.canonicalize().unwrap_or_else(|_| side.clone());
-    view.steps.splice(at..at, sides.iter().map(|side| Step::Bind(real(side))));
+    view.steps.splice(at..at, sides.iter().map(|side| ViewStep::Bind(real(side))));
 }
 
 /// Closes names that no supervisor will be there to decide about; returns a note for each
 /// directory.
-fn close(host: &mut Host) -> Vec<String> {
-    let parted: Vec<String> = host.settle().iter().map(|folder| said(folder)).collect();
+fn close(host: &mut HostSnapshot) -> Vec<String> {
+    let parted: Vec<String> =
+        host.freeze_reopened().iter().map(|directory| said(directory)).collect();
     let Some((tree, closed)) = host.tree.as_ref().map(plan::narrowed) else { return parted };
     host.tree = Some(tree);
-    parted.into_iter().chain(closed.iter().map(|folder| said(folder))).collect()
+    parted.into_iter().chain(closed.iter().map(|directory| said(directory))).collect()
 }
 
-fn said(folder: &Path) -> String {
-    format!("{}: what is there is as the rules say; no name can be made in it", folder.display())
+fn said(directory: &Path) -> String {
+    format!("{}: what is there is as the rules say; no name can be made in it", directory.display())
 }
 
 /// The rules of documents one by one, as in a profile the last one that matches decides, too.
@@ -168,16 +182,16 @@ fn of_documents(request: &CompileRequest, sides: &[PathBuf]) -> Result<Compiled,
         return Err(Refusal::invalid("rules: these are no documents"));
     };
     let name = asked.profile.as_deref().unwrap_or(UNRESTRICTED_PROFILE);
-    let profile = profile::of(&asked.documents, name)?;
+    let profile = orbit_request::resolve_profile(&asked.documents, name)?;
     orbit::profile(&profile, &real(asked.workspace.as_path())?, &request.env, sides)
 }
 
 fn of_view(
     target: CompileTarget,
     view: &View,
-    order: &Order,
+    order: &RunJob,
     cwd: &Path,
-    opens: &Opens,
+    opens: &ExtraOpenings,
 ) -> Result<Compiled, Refusal> {
     match target {
         CompileTarget::Bubblewrap => argv::argv(view, cwd, opens),
@@ -187,7 +201,7 @@ fn of_view(
 
 /// The profile for `view`.
 pub(crate) fn seatbelt(view: &View, policy: &Policy) -> Result<Compiled, Refusal> {
-    seatbelt::profile(view, policy, &Opens::default())
+    seatbelt::profile(view, policy, &ExtraOpenings::default())
 }
 
 fn real(path: &Path) -> Result<PathBuf, Refusal> {

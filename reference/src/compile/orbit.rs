@@ -6,13 +6,15 @@ use std::path::{Path, PathBuf};
 
 use boxproof_cases::protocol::{Compiled, CompiledText};
 
-use super::sbpl::{Does, Text, literal, regex, subpath};
-use super::{baseline, pattern, states, text};
-use crate::dialect::orbit::{Effect, Op, Origin, Profile, ProfileRule};
+use super::sbpl::{SbplAction, SbplText, literal, regex, subpath};
+use super::{agent_paths, baseline, pattern, text};
+use crate::dialect::orbit::{
+    MatchEffect, PatternOrigin, PolicyOperation, ProfileRule, ResolvedProfile,
+};
 use crate::error::Refusal;
 
 /// Scratch that the dialect leaves open.
-const SCRATCH: [&str; 3] = ["/private/tmp", "/private/var/folders", "/tmp"];
+const SCRATCH: [&str; 3] = ["/private/tmp", "/private/var/directories", "/tmp"];
 
 /// Programs and libraries, as far as the rest of the platform does not have them.
 const PROGRAMS: [&str; 3] = ["/opt/homebrew", "/usr", "/Library/Developer"];
@@ -26,35 +28,35 @@ const LIMITS: [&str; 3] = [
 
 /// The profile for `profile` over `workspace`, a real path.
 pub(super) fn profile(
-    profile: &Profile,
+    profile: &ResolvedProfile,
     workspace: &Path,
     env: &BTreeMap<String, String>,
     sides: &[PathBuf],
 ) -> Result<Compiled, Refusal> {
     let root = text(workspace)?;
-    let mut out = Text::new();
+    let mut out = SbplText::new();
     baseline::processes(&mut out);
     baseline::platform(&mut out);
-    out.rule(Does::Allow, "file-read*", &PROGRAMS.map(subpath));
+    out.rule(SbplAction::Allow, "file-read*", &PROGRAMS.map(subpath));
     baseline::devices(&mut out);
-    out.rule(Does::Allow, "file-read* file-write*", &SCRATCH.map(subpath));
-    let states = states::writable(env);
+    out.rule(SbplAction::Allow, "file-read* file-write*", &SCRATCH.map(subpath));
+    let states = agent_paths::writable(env);
     if !states.is_empty() {
-        out.rule(Does::Allow, "file-read* file-write*", &states);
+        out.rule(SbplAction::Allow, "file-read* file-write*", &states);
     }
-    out.about(Does::Deny, "file-read* file-write*", subpath(root));
+    out.about(SbplAction::Deny, "file-read* file-write*", subpath(root));
     // Opening a file requires metadata access to the directories above it.
-    out.about(Does::Allow, "file-read-metadata", subpath(root));
-    rules("file-read*", root, profile.rules(Op::Read), &mut out);
-    let modify = profile.rules(Op::Modify);
+    out.about(SbplAction::Allow, "file-read-metadata", subpath(root));
+    rules("file-read*", root, profile.rules(PolicyOperation::Read), &mut out);
+    let modify = profile.rules(PolicyOperation::Modify);
     rules("file-write*", root, modify, &mut out);
-    pins(root, modify, profile.rules(Op::Read), &mut out);
+    pins(root, modify, profile.rules(PolicyOperation::Read), &mut out);
     for side in sides {
-        out.about(Does::Allow, "file-read* file-write*", subpath(text(side)?));
+        out.about(SbplAction::Allow, "file-read* file-write*", subpath(text(side)?));
     }
     baseline::network(&mut out, true);
     let asks = |op| profile.rules(op).iter().any(|rule| rule.rule.pattern.contains('?'));
-    let shown = if asks(Op::Read) || asks(Op::Modify) { 3 } else { 2 };
+    let shown = if asks(PolicyOperation::Read) || asks(PolicyOperation::Modify) { 3 } else { 2 };
     Ok(Compiled {
         text: CompiledText::Sbpl(out.finish()),
         params: Vec::new(),
@@ -63,18 +65,18 @@ pub(super) fn profile(
     })
 }
 
-fn rules(operations: &str, root: &str, rules: &[ProfileRule], out: &mut Text) {
+fn rules(operations: &str, root: &str, rules: &[ProfileRule], out: &mut SbplText) {
     for (at, rule) in rules.iter().enumerate() {
         let matched = filter(root, &rule.rule.pattern);
         match rule.effect {
-            Effect::Grant => out.about(Does::Allow, operations, matched),
-            Effect::Refuse => out.about(Does::Deny, operations, matched),
-            Effect::Except => {
+            MatchEffect::Grant => out.about(SbplAction::Allow, operations, matched),
+            MatchEffect::Refuse => out.about(SbplAction::Deny, operations, matched),
+            MatchEffect::Except => {
                 // It restores the grants of the profile's own rules before it, and nothing else.
-                out.about(Does::Deny, operations, matched.clone());
+                out.about(SbplAction::Deny, operations, matched.clone());
                 if let Some(own) = granted(root, &rules[..at]) {
                     let both = format!("(require-all {matched} {own})");
-                    out.about(Does::Allow, operations, both);
+                    out.about(SbplAction::Allow, operations, both);
                 }
             }
         }
@@ -84,13 +86,14 @@ fn rules(operations: &str, root: &str, rules: &[ProfileRule], out: &mut Text) {
 /// Returns the filter of the profile's own grants; none if there are none.
 fn granted(root: &str, rules: &[ProfileRule]) -> Option<String> {
     let own = rules.iter().filter(|rule| {
-        matches!(rule.origin, Origin::Profile | Origin::Fallback) && rule.effect != Effect::Except
+        matches!(rule.origin, PatternOrigin::Profile | PatternOrigin::Fallback)
+            && rule.effect != MatchEffect::Except
     });
     own.fold(None, |before: Option<String>, rule| {
         let matched = filter(root, &rule.rule.pattern);
         match (rule.effect, before) {
-            (Effect::Grant, None) => Some(matched),
-            (Effect::Grant, Some(before)) => Some(format!("(require-any {matched} {before})")),
+            (MatchEffect::Grant, None) => Some(matched),
+            (MatchEffect::Grant, Some(before)) => Some(format!("(require-any {matched} {before})")),
             (_, None) => None,
             (_, Some(before)) => Some(format!("(require-all (require-not {matched}) {before})")),
         }
@@ -104,15 +107,15 @@ fn filter(root: &str, rule: &str) -> String {
     match rule.strip_suffix("/**") {
         _ if rule == "." => literal(root),
         _ if rule == "**" => subpath(root),
-        Some(folder) if is_plain(folder) && folder != "." => subpath(&place(folder)),
+        Some(directory) if is_plain(directory) && directory != "." => subpath(&place(directory)),
         None if is_plain(rule) => literal(&place(rule)),
         _ => regex(&pattern::of_orbit(root, rule)),
     }
 }
 
 /// Pins the directories above denied paths: moved elsewhere, their content would be free.
-fn pins(root: &str, modify: &[ProfileRule], read: &[ProfileRule], out: &mut Text) {
-    let denied = modify.iter().chain(read).filter(|rule| rule.effect == Effect::Refuse);
+fn pins(root: &str, modify: &[ProfileRule], read: &[ProfileRule], out: &mut SbplText) {
+    let denied = modify.iter().chain(read).filter(|rule| rule.effect == MatchEffect::Refuse);
     let mut held = vec![root.to_owned()];
     for rule in denied {
         let names: Vec<&str> = rule.rule.pattern.split('/').collect();
@@ -123,5 +126,5 @@ fn pins(root: &str, modify: &[ProfileRule], read: &[ProfileRule], out: &mut Text
     held.sort();
     held.dedup();
     let held: Vec<String> = held.iter().map(|path| literal(path)).collect();
-    out.rule(Does::Deny, "file-write-unlink", &held);
+    out.rule(SbplAction::Deny, "file-write-unlink", &held);
 }

@@ -2,10 +2,10 @@
 //! capture, no backslash in a class. A pattern that cannot be written so is refused, whole. Pure.
 
 use crate::error::Refusal;
-use crate::glob::Glob;
+use crate::glob::PathGlob;
 
 /// Any number of directories, each with its slash before it.
-const FOLDERS: &str = "(/[^/]+)*";
+const DIRECTORIES: &str = "(/[^/]+)*";
 /// The thing itself, or anything below it.
 const BELOW: &str = "(/.*)?$";
 
@@ -15,14 +15,14 @@ pub(super) fn of_path(path: &str, folds: bool) -> String {
 }
 
 /// Returns the expression for a deny pattern's matches, and everything below.
-pub(super) fn of_glob(glob: &Glob, folds: bool) -> Result<String, Refusal> {
+pub(super) fn of_glob(glob: &PathGlob, folds: bool) -> Result<String, Refusal> {
     let base = super::text(glob.base())?.trim_end_matches('/');
     let mut pattern = format!("^{}", spelled(base, folds));
-    let words = glob.words();
+    let words = glob.component_texts();
     for (at, word) in words.iter().enumerate() {
         match (word.as_str(), at + 1 == words.len()) {
             ("**", true) => return Ok(pattern + "/.*$"),
-            ("**", false) => pattern.push_str(FOLDERS),
+            ("**", false) => pattern.push_str(DIRECTORIES),
             (word, _) => {
                 pattern.push('/');
                 pattern.push_str(&name(word, folds).map_err(|why| {
@@ -42,7 +42,7 @@ pub(super) fn of_orbit(root: &str, rule: &str) -> String {
     for (at, word) in words.iter().enumerate() {
         match (*word, at + 1 == words.len()) {
             ("**", true) => pattern.push_str("(/.*)?"),
-            ("**", false) => pattern.push_str(FOLDERS),
+            ("**", false) => pattern.push_str(DIRECTORIES),
             (word, _) => {
                 pattern.push('/');
                 let runs = word.split("**").map(|run| {

@@ -4,24 +4,24 @@ use std::fmt::Write as _;
 
 /// A profile that is being written.
 #[derive(Debug, Default)]
-pub(super) struct Text(String);
+pub(super) struct SbplText(String);
 
 /// The effect of a rule.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Does {
+pub(super) enum SbplAction {
     Allow,
     Deny,
 }
 
-impl Text {
+impl SbplText {
     /// Starts a profile: nothing is allowed without a rule.
     pub(super) fn new() -> Self {
         Self("(version 1)\n(deny default)\n".to_owned())
     }
 
     /// A rule; without a filter it is about everything.
-    pub(super) fn rule(&mut self, does: Does, operations: &str, filters: &[String]) {
-        let word = if does == Does::Allow { "allow" } else { "deny" };
+    pub(super) fn rule(&mut self, does: SbplAction, operations: &str, filters: &[String]) {
+        let word = if does == SbplAction::Allow { "allow" } else { "deny" };
         // Writing to a string does not fail.
         let _ = write!(self.0, "({word} {operations}");
         for filter in filters {
@@ -32,7 +32,7 @@ impl Text {
     }
 
     /// A rule about one filter.
-    pub(super) fn about(&mut self, does: Does, operations: &str, filter: String) {
+    pub(super) fn about(&mut self, does: SbplAction, operations: &str, filter: String) {
         self.rule(does, operations, &[filter]);
     }
 

@@ -6,37 +6,45 @@ use std::path::{Path, PathBuf};
 
 use boxproof_cases::protocol::{Compiled, CompiledText, Policy, TMP_PARAM, TmpPolicy, WirePath};
 
-use super::sbpl::{Does, Text, literal, quoted, regex, subpath};
+use super::sbpl::{SbplAction, SbplText, literal, quoted, regex, subpath};
 use super::{baseline, pattern, text};
-use crate::dialect::caliban::Opens;
+use crate::dialect::caliban::ExtraOpenings;
 use crate::error::Refusal;
-use crate::plan::{Absent, By, Step, View};
+use crate::plan::{AbsenceReason, AbsentName, View, ViewStep};
 
 const BOTH: &str = "file-read* file-write*";
 
 /// The limit that no rule of a profile can lift.
-const MOVED_IN: &str = "A folder that is made elsewhere can be moved to where a name in it is then \
+const MOVED_IN: &str = "A directory that is made elsewhere can be moved to where a name in it is then \
     a denied one: the profile closes what is in it from then on, and does not undo it.";
 
 /// The profile for `view`.
-pub(super) fn profile(view: &View, policy: &Policy, opens: &Opens) -> Result<Compiled, Refusal> {
+pub(super) fn profile(
+    view: &View,
+    policy: &Policy,
+    opens: &ExtraOpenings,
+) -> Result<Compiled, Refusal> {
     if let Some(profile) = &view.mediate.profile {
         let root = profile.root.display();
         return Err(Refusal::unsupported(format!("{root}: compile the documents themselves")));
     }
-    let mut out = Text::new();
+    let mut out = SbplText::new();
     baseline::processes(&mut out);
     view.steps.iter().try_for_each(|step| rules(step, view, &mut out))?;
     let names = &view.mediate.names;
     names.iter().try_for_each(|name| absent(name, &view.mediate.free, &mut out))?;
     for later in &view.mediate.globs {
         let operations = if later.hides { BOTH } else { "file-write*" };
-        out.about(Does::Deny, operations, regex(&pattern::of_glob(&later.glob, later.folds)?));
+        out.about(
+            SbplAction::Deny,
+            operations,
+            regex(&pattern::of_glob(&later.glob, later.folds)?),
+        );
     }
     pins(view, &mut out)?;
     let private = policy.tmp == TmpPolicy::Private;
     if private {
-        out.about(Does::Allow, BOTH, format!("(subpath (param {}))", quoted(TMP_PARAM)));
+        out.about(SbplAction::Allow, BOTH, format!("(subpath (param {}))", quoted(TMP_PARAM)));
     }
     baseline::network(&mut out, view.host_network);
     sockets(policy, &mut out)?;
@@ -50,60 +58,61 @@ pub(super) fn profile(view: &View, policy: &Policy, opens: &Opens) -> Result<Com
     })
 }
 
-fn rules(step: &Step, view: &View, out: &mut Text) -> Result<(), Refusal> {
+fn rules(step: &ViewStep, view: &View, out: &mut SbplText) -> Result<(), Refusal> {
     let path = step.path();
     if path.starts_with("/proc") {
         return Ok(());
     }
     let place = text(path)?;
     match step {
-        Step::Bind(_) => {
+        ViewStep::Bind(_) => {
             passage(path, view, out)?;
-            out.about(Does::Allow, BOTH, subpath(place));
+            out.about(SbplAction::Allow, BOTH, subpath(place));
             // A mount point cannot be moved, nor the denied paths in it; a rule has to pin it.
-            out.about(Does::Deny, "file-write-unlink", literal(place));
+            out.about(SbplAction::Deny, "file-write-unlink", literal(place));
         }
-        Step::BindReadOnly(_) => {
+        ViewStep::BindReadOnly(_) => {
             passage(path, view, out)?;
-            out.about(Does::Allow, "file-read*", subpath(place));
-            out.about(Does::Deny, "file-write*", subpath(place));
+            out.about(SbplAction::Allow, "file-read*", subpath(place));
+            out.about(SbplAction::Deny, "file-write*", subpath(place));
         }
-        Step::MaskFile(_) | Step::MaskSocket(_) | Step::MaskFolder(_) => {
-            out.about(Does::Deny, BOTH, subpath(place));
+        ViewStep::MaskFile(_) | ViewStep::MaskSocket(_) | ViewStep::MaskDirectory(_) => {
+            out.about(SbplAction::Deny, BOTH, subpath(place));
         }
-        Step::Tmpfs(..) => {
+        ViewStep::Tmpfs(..) => {
             // No directory is fresh here: the host's content is closed instead.
-            out.about(Does::Deny, BOTH, subpath(place));
+            out.about(SbplAction::Deny, BOTH, subpath(place));
             if place == "/" {
                 baseline::platform(out);
             }
         }
-        Step::Link(..) => out.about(Does::Allow, "file-read*", literal(place)),
-        Step::Dev => baseline::devices(out),
-        Step::Folder(_) | Step::Seal(_) | Step::Proc | Step::HostProc => {}
+        ViewStep::Link(..) => out.about(SbplAction::Allow, "file-read*", literal(place)),
+        ViewStep::Dev => baseline::devices(out),
+        ViewStep::Directory(_) | ViewStep::Seal(_) | ViewStep::Proc | ViewStep::HostProc => {}
     }
     Ok(())
 }
 
 /// Allows metadata access to the directories above `path`, also where these are closed: opening a
 /// file requires it.
-fn passage(path: &Path, view: &View, out: &mut Text) -> Result<(), Refusal> {
-    let closed = |folder: &&Path| {
+fn passage(path: &Path, view: &View, out: &mut SbplText) -> Result<(), Refusal> {
+    let closed = |directory: &&Path| {
         view.steps.iter().any(|step| {
-            matches!(step, Step::Tmpfs(..) | Step::MaskFolder(_)) && folder.starts_with(step.path())
+            matches!(step, ViewStep::Tmpfs(..) | ViewStep::MaskDirectory(_))
+                && directory.starts_with(step.path())
         })
     };
     let above: Vec<&Path> = path.ancestors().skip(1).filter(closed).collect();
-    let above = above.into_iter().rev().map(|folder| text(folder).map(literal));
+    let above = above.into_iter().rev().map(|directory| text(directory).map(literal));
     let above: Vec<String> = above.collect::<Result<_, _>>()?;
     if !above.is_empty() {
-        out.rule(Does::Allow, "file-read-metadata", &above);
+        out.rule(SbplAction::Allow, "file-read-metadata", &above);
     }
     Ok(())
 }
 
 /// Denies a missing name that must not be created, and everything in it but `free`.
-fn absent(name: &Absent, free: &[PathBuf], out: &mut Text) -> Result<(), Refusal> {
+fn absent(name: &AbsentName, free: &[PathBuf], out: &mut SbplText) -> Result<(), Refusal> {
     let place = text(&name.path)?;
     let filter = match name.folds {
         true => regex(&pattern::of_path(place, true)),
@@ -117,27 +126,31 @@ fn absent(name: &Absent, free: &[PathBuf], out: &mut Text) -> Result<(), Refusal
         true => filter,
         false => format!("(require-all {filter} {})", free.join(" ")),
     };
-    out.about(Does::Deny, if name.by == By::Hide { BOTH } else { "file-write*" }, filter);
+    out.about(
+        SbplAction::Deny,
+        if name.by == AbsenceReason::Hide { BOTH } else { "file-write*" },
+        filter,
+    );
     Ok(())
 }
 
 /// Pins the directories of names that must not be created, up to the writable root.
-fn pins(view: &View, out: &mut Text) -> Result<(), Refusal> {
+fn pins(view: &View, out: &mut SbplText) -> Result<(), Refusal> {
     let within = |path: &&Path| {
-        view.steps.iter().any(|step| matches!(step, Step::Bind(root) if path.starts_with(root)))
+        view.steps.iter().any(|step| matches!(step, ViewStep::Bind(root) if path.starts_with(root)))
     };
     let names = view.mediate.names.iter().filter_map(|name| name.path.parent());
-    let folders = names.chain(view.mediate.globs.iter().map(|later| later.glob.base()));
+    let directories = names.chain(view.mediate.globs.iter().map(|later| later.glob.base()));
     let held: BTreeSet<&Path> =
-        folders.flat_map(|folder| folder.ancestors().take_while(within)).collect();
+        directories.flat_map(|directory| directory.ancestors().take_while(within)).collect();
     if !held.is_empty() {
         let held = held.into_iter().map(|path| text(path).map(literal));
-        out.rule(Does::Deny, "file-write-unlink", &held.collect::<Result<Vec<_>, _>>()?);
+        out.rule(SbplAction::Deny, "file-write-unlink", &held.collect::<Result<Vec<_>, _>>()?);
     }
     Ok(())
 }
 
-fn sockets(policy: &Policy, out: &mut Text) -> Result<(), Refusal> {
+fn sockets(policy: &Policy, out: &mut SbplText) -> Result<(), Refusal> {
     for path in policy.unix_sockets.iter().map(WirePath::as_path) {
         let name = text(path)?;
         if name.starts_with('@') {
@@ -146,7 +159,7 @@ fn sockets(policy: &Policy, out: &mut Text) -> Result<(), Refusal> {
             )));
         }
         let filter = format!("(remote unix-socket (path-literal {}))", quoted(name));
-        out.about(Does::Allow, "network-outbound", filter);
+        out.about(SbplAction::Allow, "network-outbound", filter);
     }
     Ok(())
 }

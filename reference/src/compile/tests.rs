@@ -7,23 +7,23 @@ use boxproof_cases::protocol::{Document, Policy, WirePath};
 use rstest::rstest;
 
 use super::*;
-use crate::glob::Glob;
-use crate::plan::{Absent, By, Held, Later, Step};
+use crate::glob::PathGlob;
+use crate::plan::{AbsenceReason, AbsentName, ForbiddenNames, FuturePattern, ViewStep};
 
 fn view() -> View {
     let path = PathBuf::from;
     let steps = vec![
-        Step::BindReadOnly(path("/")),
-        Step::Dev,
-        Step::Proc,
-        Step::Tmpfs(path("/tmp"), 0o1777),
-        Step::Bind(path("/w")),
-        Step::BindReadOnly(path("/w/ro \"x\\")),
-        Step::MaskFile(path("/w/key")),
-        Step::MaskFolder(path("/w/secret")),
-        Step::Seal(path("/dev")),
+        ViewStep::BindReadOnly(path("/")),
+        ViewStep::Dev,
+        ViewStep::Proc,
+        ViewStep::Tmpfs(path("/tmp"), 0o1777),
+        ViewStep::Bind(path("/w")),
+        ViewStep::BindReadOnly(path("/w/ro \"x\\")),
+        ViewStep::MaskFile(path("/w/key")),
+        ViewStep::MaskDirectory(path("/w/secret")),
+        ViewStep::Seal(path("/dev")),
     ];
-    View { steps, mediate: Held::default(), host_network: false, egress: None }
+    View { steps, mediate: ForbiddenNames::default(), host_network: false, egress: None }
 }
 
 fn sbpl(compiled: Compiled) -> String {
@@ -35,7 +35,7 @@ fn sbpl(compiled: Compiled) -> String {
 
 #[test]
 fn bubblewrap_words() {
-    let compiled = argv::argv(&view(), Path::new("/w"), &Opens::default()).unwrap();
+    let compiled = argv::argv(&view(), Path::new("/w"), &ExtraOpenings::default()).unwrap();
     let CompiledText::Argv(words) = compiled.text else { panic!("no words") };
     insta::assert_snapshot!("bubblewrap_words", words.join("\n"));
 }
@@ -43,14 +43,15 @@ fn bubblewrap_words() {
 #[test]
 fn seatbelt_of_a_neutral_policy() {
     let mut view = view();
-    let glob = Glob::parse("/w/**/*.env").unwrap();
-    view.mediate.globs.push(Later { glob, folds: true, hides: true });
-    let names = [("/w/d/.git", By::Protect, false), ("/w/Later", By::Hide, true)];
-    let absent = names.map(|(path, by, folds)| Absent { path: path.into(), by, folds });
+    let glob = PathGlob::parse("/w/**/*.env").unwrap();
+    view.mediate.globs.push(FuturePattern { glob, folds: true, hides: true });
+    let names =
+        [("/w/d/.git", AbsenceReason::Protect, false), ("/w/Later", AbsenceReason::Hide, true)];
+    let absent = names.map(|(path, by, folds)| AbsentName { path: path.into(), by, folds });
     view.mediate.names.extend(absent);
     let mut policy = Policy::new("/w");
     policy.unix_sockets = vec![WirePath::from("/s")];
-    let compiled = seatbelt::profile(&view, &policy, &Opens::default()).unwrap();
+    let compiled = seatbelt::profile(&view, &policy, &ExtraOpenings::default()).unwrap();
     assert_eq!(compiled.params, ["TMP"]);
     insta::assert_snapshot!("seatbelt_of_a_neutral_policy", sbpl(compiled));
 }
@@ -61,7 +62,7 @@ fn seatbelt_of_documents() {
         denyModify: ['d/**', '!d/ok', '**/*.env'], fsProfiles: {p: {read: ['**', '!a?/**'], \
         modify: ['*.md', 'src/**', '!src/gen/**']}}}\n";
     let document = Document { name: "h".to_owned(), text: text.to_owned() };
-    let profile = profile::of(&[document], "p").unwrap();
+    let profile = orbit_request::resolve_profile(&[document], "p").unwrap();
     let env = BTreeMap::from([
         ("HOME".to_owned(), "/h".to_owned()),
         ("CODEX_HOME".to_owned(), "/c".to_owned()),
@@ -73,7 +74,7 @@ fn seatbelt_of_documents() {
 
 #[rstest]
 #[case::name("/w/*.env", false, "^/w/[^/]*\\.env(/.*)?$")]
-#[case::folders("/w/**/k", false, "^/w(/[^/]+)*/k(/.*)?$")]
+#[case::directories("/w/**/k", false, "^/w(/[^/]+)*/k(/.*)?$")]
 #[case::content("/w/a/**", false, "^/w/a/.*$")]
 #[case::letters("/w/*.e", true, "^/[wW]/[^/]*\\.[eE](/.*)?$")]
 #[case::class("/w/[a-c]", false, "^/w/(a|b|c)(/.*)?$")]
@@ -81,7 +82,7 @@ fn seatbelt_of_documents() {
 #[case::choice("/w/{a,b?}", false, "^/w/(a|b[^/])(/.*)?$")]
 #[case::escape("/w/x\\*", false, "^/w/x\\*(/.*)?$")]
 fn patterns_become_expressions(#[case] glob: &str, #[case] folds: bool, #[case] due: &str) {
-    let glob = Glob::parse(glob).unwrap();
+    let glob = PathGlob::parse(glob).unwrap();
     assert_eq!(pattern::of_glob(&glob, folds).unwrap(), due);
 }
 
@@ -89,7 +90,7 @@ fn patterns_become_expressions(#[case] glob: &str, #[case] folds: bool, #[case] 
 #[case("/w/[!a]", "excludes")]
 #[case("/w/[à-é]", "not ASCII")]
 fn what_has_no_expression_is_refused(#[case] glob: &str, #[case] why: &str) {
-    let refusal = pattern::of_glob(&Glob::parse(glob).unwrap(), false).unwrap_err();
+    let refusal = pattern::of_glob(&PathGlob::parse(glob).unwrap(), false).unwrap_err();
     assert!(refusal.message.contains(why) && refusal.message.contains(glob), "{refusal}");
 }
 

@@ -3,21 +3,21 @@
 use std::fmt;
 use std::net::IpAddr;
 
-use super::host::{self, Target};
-use super::log::HostRemedy;
-use super::rule::{NoRule, Rule};
-use super::special::special;
+use super::denial_log::HostRemedy;
+use super::host::{self, TargetHost};
+use super::rule::{HostRule, HostRuleError};
+use super::special_addresses::special;
 
 /// The destinations that the command may reach.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
-pub struct Rules {
-    allow: Vec<Rule>,
-    deny: Vec<Rule>,
+pub struct EgressRules {
+    allow: Vec<HostRule>,
+    deny: Vec<HostRule>,
 }
 
 /// The reason for denying a destination.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub enum Why {
+pub enum EgressDenial {
     /// No rule allows it.
     Unlisted,
     /// Rules allow the host, but none this port of it.
@@ -28,15 +28,15 @@ pub enum Why {
     Special(IpAddr, &'static str),
 }
 
-impl Rules {
+impl EgressRules {
     /// Reads both lists.
     ///
     /// # Errors
     ///
     /// The list and the first text that is no rule.
-    pub fn read(allow: &[String], deny: &[String]) -> Result<Self, (&'static str, NoRule)> {
+    pub fn read(allow: &[String], deny: &[String]) -> Result<Self, (&'static str, HostRuleError)> {
         let list = |name, texts: &[String]| {
-            let rules: Result<Vec<_>, _> = texts.iter().map(|text| Rule::read(text)).collect();
+            let rules: Result<Vec<_>, _> = texts.iter().map(|text| HostRule::read(text)).collect();
             rules.map_err(|error| (name, error))
         };
         Ok(Self { allow: list("allow", allow)?, deny: list("deny", deny)? })
@@ -48,13 +48,13 @@ impl Rules {
     /// # Errors
     ///
     /// The reason; `deny` takes precedence.
-    pub fn admit(&self, target: &Target, port: u16) -> Result<(), Why> {
+    pub fn admit(&self, target: &TargetHost, port: u16) -> Result<(), EgressDenial> {
         self.denied(target, port)?;
         let about = || self.allow.iter().filter(|rule| rule.is_about(target));
         if about().any(|rule| rule.opens(port)) {
             return Ok(());
         }
-        Err(if about().next().is_some() { Why::Port } else { Why::Unlisted })
+        Err(if about().next().is_some() { EgressDenial::Port } else { EgressDenial::Unlisted })
     }
 
     /// Checks that `address`, resolved from an admitted name, may be reached.
@@ -62,35 +62,37 @@ impl Rules {
     /// # Errors
     ///
     /// The reason: a rule denies it, or it is special and no rule names it.
-    pub fn admit_address(&self, address: IpAddr, port: u16) -> Result<(), Why> {
+    pub fn admit_address(&self, address: IpAddr, port: u16) -> Result<(), EgressDenial> {
         let address = host::unwrapped(address);
-        let target = Target::Address(address);
+        let target = TargetHost::Address(address);
         self.denied(&target, port)?;
         match special(address) {
-            Some(what) if self.admit(&target, port).is_err() => Err(Why::Special(address, what)),
+            Some(what) if self.admit(&target, port).is_err() => {
+                Err(EgressDenial::Special(address, what))
+            }
             _ => Ok(()),
         }
     }
 
     /// Returns whether an allow rule applies to `host`, at any port.
     pub(crate) fn name(&self, host: &str) -> bool {
-        let target = Target::read(host);
+        let target = TargetHost::read(host);
         target.is_ok_and(|target| self.allow.iter().any(|rule| rule.is_about(&target)))
     }
 
-    fn denied(&self, target: &Target, port: u16) -> Result<(), Why> {
+    fn denied(&self, target: &TargetHost, port: u16) -> Result<(), EgressDenial> {
         match self.deny.iter().find(|rule| rule.is_about(target) && rule.shuts(port)) {
-            Some(rule) => Err(Why::Denied(rule.to_string())),
+            Some(rule) => Err(EgressDenial::Denied(rule.to_string())),
             None => Ok(()),
         }
     }
 }
 
-impl Why {
-    /// Returns the change that would let `whom` be reached at `port`.
-    pub(super) fn remedy(&self, whom: &str, port: u16) -> HostRemedy {
+impl EgressDenial {
+    /// Returns the change that would let `destination` be reached at `port`.
+    pub(super) fn remedy(&self, destination: &str, port: u16) -> HostRemedy {
         match self {
-            Self::Unlisted | Self::Port => HostRemedy::Allow(whom.to_owned()),
+            Self::Unlisted | Self::Port => HostRemedy::Allow(destination.to_owned()),
             Self::Special(IpAddr::V4(address), _) => HostRemedy::Allow(format!("{address}:{port}")),
             Self::Special(IpAddr::V6(address), _) => {
                 HostRemedy::Allow(format!("[{address}]:{port}"))
@@ -100,7 +102,7 @@ impl Why {
     }
 }
 
-impl fmt::Display for Why {
+impl fmt::Display for EgressDenial {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::Unlisted => f.write_str("no rule of network.domains.allow names it"),

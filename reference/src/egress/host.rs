@@ -9,7 +9,7 @@ const LABEL: usize = 63;
 
 /// The destination host of a client.
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
-pub enum Target {
+pub enum TargetHost {
     /// A name: ASCII, lower case, without a dot at its end.
     Name(String),
     /// An address; never an IPv6 address that only wraps an IPv4 address.
@@ -19,22 +19,22 @@ pub enum Target {
 /// The reason why a text is no host, so that its meaning is unknown.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error("`{text}` is no host: {why}")]
-pub struct NoHost {
+pub struct HostError {
     /// The text as written.
     pub text: String,
     /// The error in it.
     pub why: &'static str,
 }
 
-impl Target {
+impl TargetHost {
     /// Reads a host as URLs have it (WHATWG), so that it means the same here as in a client: names
     /// by IDNA, IPv4 addresses as any numbers, IPv6 addresses with brackets or without.
     ///
     /// # Errors
     ///
     /// If it holds an account, a port, a zone, percent signs or an empty label.
-    pub fn read(text: &str) -> Result<Self, NoHost> {
-        let no = |why| NoHost { text: text.to_owned(), why };
+    pub fn read(text: &str) -> Result<Self, HostError> {
+        let no = |why| HostError { text: text.to_owned(), why };
         if let Ok(address) = text.parse::<Ipv6Addr>() {
             return Ok(Self::Address(unwrapped(address.into())));
         }
@@ -55,7 +55,7 @@ impl Target {
     }
 }
 
-impl fmt::Display for Target {
+impl fmt::Display for TargetHost {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::Name(name) => f.write_str(name),
@@ -65,10 +65,10 @@ impl fmt::Display for Target {
     }
 }
 
-fn named(name: &str) -> Option<Target> {
+fn named(name: &str) -> Option<TargetHost> {
     let name = name.strip_suffix('.').unwrap_or(name);
     let fits = name.split('.').all(|label| (1..=LABEL).contains(&label.len()));
-    (fits && name.len() <= NAME).then(|| Target::Name(name.to_owned()))
+    (fits && name.len() <= NAME).then(|| TargetHost::Name(name.to_owned()))
 }
 
 /// Returns the address that `address` leads to: the IPv4 address embedded in an IPv6 address that

@@ -5,16 +5,16 @@ use std::io;
 use std::net::IpAddr;
 use std::path::Path;
 
-use super::host::Target;
+use super::host::TargetHost;
 
 /// The variable of the launcher's that names the file.
 pub(crate) const VARIABLE: &str = "REFBOX_EGRESS_HOSTS";
 
 /// Names and addresses from a file.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
-pub(super) struct Hosts(HashMap<String, Vec<IpAddr>>);
+pub(super) struct HostsFile(HashMap<String, Vec<IpAddr>>);
 
-impl Hosts {
+impl HostsFile {
     /// Reads the file that the launcher's environment names, if any.
     ///
     /// # Errors
@@ -37,9 +37,9 @@ impl Hosts {
             let odd = |why: String| (index + 1, why);
             let address = address.parse().map_err(|_| odd(format!("`{address}` is no address")))?;
             for name in words {
-                match Target::read(name).map_err(|error| odd(error.to_string()))? {
-                    Target::Name(name) => hosts.entry(name).or_default().push(address),
-                    Target::Address(_) => return Err(odd(format!("`{name}` is no name"))),
+                match TargetHost::read(name).map_err(|error| odd(error.to_string()))? {
+                    TargetHost::Name(name) => hosts.entry(name).or_default().push(address),
+                    TargetHost::Address(_) => return Err(odd(format!("`{name}` is no name"))),
                 }
             }
         }
@@ -47,10 +47,10 @@ impl Hosts {
     }
 
     /// The addresses of `target`, those to try first in front.
-    pub(super) async fn addresses(&self, target: &Target) -> io::Result<Vec<IpAddr>> {
+    pub(super) async fn addresses(&self, target: &TargetHost) -> io::Result<Vec<IpAddr>> {
         let name = match target {
-            Target::Address(address) => return Ok(vec![*address]),
-            Target::Name(name) => name,
+            TargetHost::Address(address) => return Ok(vec![*address]),
+            TargetHost::Name(name) => name,
         };
         match self.0.get(name) {
             Some(addresses) => Ok(addresses.clone()),
@@ -67,7 +67,7 @@ mod tests {
 
     #[test]
     fn a_file_is_read_by_line() {
-        let hosts = Hosts::read("# no\n127.0.0.1 a.test B.test. # x\n\n::1\ta.test\n").unwrap();
+        let hosts = HostsFile::read("# no\n127.0.0.1 a.test B.test. # x\n\n::1\ta.test\n").unwrap();
         let loopback: [IpAddr; 2] = ["127.0.0.1".parse().unwrap(), "::1".parse().unwrap()];
         assert_eq!(hosts.0["a.test"], loopback);
         assert_eq!(hosts.0["b.test"], loopback[..1]);
@@ -76,11 +76,11 @@ mod tests {
     #[test]
     fn a_line_that_is_none_is_named() {
         assert_eq!(
-            Hosts::read("127.0.0.1 a\n1 b\n").unwrap_err(),
+            HostsFile::read("127.0.0.1 a\n1 b\n").unwrap_err(),
             (2, "`1` is no address".to_owned())
         );
         assert_eq!(
-            Hosts::read("::1 1.2.3.4\n").unwrap_err(),
+            HostsFile::read("::1 1.2.3.4\n").unwrap_err(),
             (1, "`1.2.3.4` is no name".to_owned())
         );
     }

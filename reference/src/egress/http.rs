@@ -22,11 +22,11 @@ use hyper_util::rt::{TokioIo, TokioTimer};
 use tokio::io::AsyncWriteExt;
 use tokio::net::TcpStream;
 
-use super::gate::{Closed, Gate};
-use super::heads::{Heads, Odd};
-use super::host::Target;
-use super::life::Life;
+use super::connector::{ConnectError, EgressConnector};
+use super::framing_check::{AmbiguityFlag, FramingCheck};
+use super::host::TargetHost;
 use super::pipe::pipe;
+use super::shutdown::ConnectionGuard;
 
 /// Time a client has for the head of a request.
 const HEAD: Duration = Duration::from_secs(60);
@@ -45,17 +45,17 @@ const HOPS: [&str; 9] = [
     "upgrade",
 ];
 
-type Body = BoxBody<Bytes, hyper::Error>;
+type HttpBody = BoxBody<Bytes, hyper::Error>;
 
 /// The destination of a request.
-struct Wanted {
-    target: Target,
+struct ProxyTarget {
+    target: TargetHost,
     port: u16,
 }
 
 /// Serves one client until it closes.
-pub(super) async fn serve(stream: TcpStream, gate: Arc<Gate>, life: Life) {
-    let (stream, odd) = Heads::new(stream);
+pub(super) async fn serve(stream: TcpStream, gate: Arc<EgressConnector>, life: ConnectionGuard) {
+    let (stream, odd) = FramingCheck::new(stream);
     let service = service_fn(move |request| {
         let (gate, life, odd) = (Arc::clone(&gate), life.clone(), odd.clone());
         async move { Ok::<_, Infallible>(framed(request, &gate, life, &odd).await) }
@@ -68,7 +68,12 @@ pub(super) async fn serve(stream: TcpStream, gate: Arc<Gate>, life: Life) {
 
 /// Refuses a request with two lengths; behind a chunked body requests are not scanned any more, so
 /// the connection is closed.
-async fn framed(request: Request<Incoming>, gate: &Gate, life: Life, odd: &Odd) -> Response<Body> {
+async fn framed(
+    request: Request<Incoming>,
+    gate: &EgressConnector,
+    life: ConnectionGuard,
+    odd: &AmbiguityFlag,
+) -> Response<HttpBody> {
     if odd.is_seen() {
         return refusal("a request with two lengths is not taken");
     }
@@ -82,19 +87,23 @@ async fn framed(request: Request<Incoming>, gate: &Gate, life: Life, odd: &Odd) 
 
 /// Refuses a request and closes the connection, as the client may take the bytes that follow for
 /// something else.
-fn refusal(why: &str) -> Response<Body> {
+fn refusal(why: &str) -> Response<HttpBody> {
     let mut refusal = said(StatusCode::BAD_REQUEST, why);
     refusal.headers_mut().insert(CONNECTION, HeaderValue::from_static("close"));
     refusal
 }
 
-async fn answer(request: Request<Incoming>, gate: &Gate, life: Life) -> Response<Body> {
-    let Wanted { target, port } = match wanted(&request) {
+async fn answer(
+    request: Request<Incoming>,
+    gate: &EgressConnector,
+    life: ConnectionGuard,
+) -> Response<HttpBody> {
+    let ProxyTarget { target, port } = match wanted(&request) {
         Ok(wanted) => wanted,
         Err(why) => return refusal(&why),
     };
     match gate.connect(&target, port).await {
-        Err(Closed::Denied(why)) => {
+        Err(ConnectError::Denied(why)) => {
             let line = format!("network_restricted: {target}:{port}: {why}");
             let mut refusal = said(StatusCode::FORBIDDEN, &line);
             if let Ok(host) = HeaderValue::from_str(&target.to_string()) {
@@ -102,7 +111,7 @@ async fn answer(request: Request<Incoming>, gate: &Gate, life: Life) -> Response
             }
             refusal
         }
-        Err(Closed::Failed(error)) => {
+        Err(ConnectError::Failed(error)) => {
             said(StatusCode::BAD_GATEWAY, &format!("{target}:{port} cannot be reached: {error}"))
         }
         Ok(server) if request.method() == Method::CONNECT => tunnel(request, server, life),
@@ -111,7 +120,7 @@ async fn answer(request: Request<Incoming>, gate: &Gate, life: Life) -> Response
 }
 
 /// Returns the destination in the request line; header fields do not count.
-fn wanted(request: &Request<Incoming>) -> Result<Wanted, String> {
+fn wanted(request: &Request<Incoming>) -> Result<ProxyTarget, String> {
     let uri = request.uri();
     let tunnel = request.method() == Method::CONNECT;
     if !tunnel && uri.scheme() != Some(&Scheme::HTTP) {
@@ -124,12 +133,12 @@ fn wanted(request: &Request<Incoming>) -> Result<Wanted, String> {
     if authority.as_str().contains('@') {
         return Err("a host with an account is not taken".to_owned());
     }
-    let target = Target::read(authority.host()).map_err(|error| error.to_string())?;
+    let target = TargetHost::read(authority.host()).map_err(|error| error.to_string())?;
     match port(authority)? {
         Some(0) => Err("port 0 is none".to_owned()),
-        Some(port) => Ok(Wanted { target, port }),
+        Some(port) => Ok(ProxyTarget { target, port }),
         None if tunnel => Err("CONNECT takes HOST:PORT".to_owned()),
-        None => Ok(Wanted { target, port: 80 }),
+        None => Ok(ProxyTarget { target, port: 80 }),
     }
 }
 
@@ -142,10 +151,14 @@ fn port(authority: &Authority) -> Result<Option<u16>, String> {
 }
 
 /// The client has all of the connection from now on.
-fn tunnel(request: Request<Incoming>, server: TcpStream, life: Life) -> Response<Body> {
+fn tunnel(
+    request: Request<Incoming>,
+    server: TcpStream,
+    life: ConnectionGuard,
+) -> Response<HttpBody> {
     tokio::spawn(async move {
         let Ok(upgraded) = hyper::upgrade::on(request).await else { return };
-        let Ok(Parts { io, read_buf, .. }) = upgraded.downcast::<TokioIo<Heads>>() else {
+        let Ok(Parts { io, read_buf, .. }) = upgraded.downcast::<TokioIo<FramingCheck>>() else {
             return;
         };
         let mut server = server;
@@ -159,10 +172,10 @@ fn tunnel(request: Request<Incoming>, server: TcpStream, life: Life) -> Response
 
 async fn forward(
     request: Request<Incoming>,
-    target: &Target,
+    target: &TargetHost,
     port: u16,
     server: TcpStream,
-) -> Response<Body> {
+) -> Response<HttpBody> {
     let failed = |error: &dyn std::fmt::Display| {
         said(StatusCode::BAD_GATEWAY, &format!("{target}:{port}: {error}"))
     };
@@ -183,7 +196,7 @@ async fn forward(
 }
 
 /// Returns the request in the form for the origin.
-fn rewritten(request: Request<Incoming>, target: &Target, port: u16) -> Request<Incoming> {
+fn rewritten(request: Request<Incoming>, target: &TargetHost, port: u16) -> Request<Incoming> {
     let (mut head, body) = request.into_parts();
     let path = head.uri.path_and_query().map_or("/", |path| path.as_str());
     head.uri = path.parse().unwrap_or_else(|_| Uri::from_static("/"));
@@ -212,7 +225,7 @@ fn strip(headers: &mut HeaderMap) {
     }
 }
 
-fn said(status: StatusCode, line: &str) -> Response<Body> {
+fn said(status: StatusCode, line: &str) -> Response<HttpBody> {
     let mut response = Response::new(full(format!("{line}\n")));
     *response.status_mut() = status;
     let text = HeaderValue::from_static("text/plain; charset=utf-8");
@@ -220,6 +233,6 @@ fn said(status: StatusCode, line: &str) -> Response<Body> {
     response
 }
 
-fn full(text: impl Into<Bytes>) -> Body {
+fn full(text: impl Into<Bytes>) -> HttpBody {
     Full::new(text.into()).map_err(|never| match never {}).boxed()
 }

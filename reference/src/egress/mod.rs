@@ -3,32 +3,32 @@
 //! The command keeps a network of its own, so that nothing but these ways leads out. Doors are
 //! sockets that listen in there and are accepted from outside: no process of ours is inside.
 
+mod connector;
 mod decide;
-#[cfg_attr(not(target_os = "linux"), path = "../elsewhere/door.rs")]
-mod door;
-mod gate;
-mod heads;
+mod denial_log;
+mod framing_check;
 mod host;
 mod hosts;
 mod http;
-mod life;
-mod log;
-mod outlet;
-#[cfg_attr(not(target_os = "linux"), path = "../elsewhere/pipe.rs")]
+#[cfg_attr(not(target_os = "linux"), path = "../unsupported/listener_handoff.rs")]
+mod listener_handoff;
+#[cfg_attr(not(target_os = "linux"), path = "../unsupported/pipe.rs")]
 mod pipe;
+mod proxy_server;
 mod rule;
-#[cfg_attr(not(target_os = "linux"), path = "../elsewhere/socket.rs")]
+mod shutdown;
+#[cfg_attr(not(target_os = "linux"), path = "../unsupported/socket.rs")]
 mod socket;
 mod socks;
-mod special;
+mod special_addresses;
 mod variables;
 
-pub use decide::{Rules, Why};
-pub(crate) use door::Door;
-pub use host::{NoHost, Target};
-pub use log::{Denied, HostRemedy};
-pub(crate) use outlet::{Outlet, Shut, Way, prepare};
-pub use rule::{NoRule, Rule};
+pub use decide::{EgressDenial, EgressRules};
+pub use denial_log::{DeniedHost, HostRemedy};
+pub use host::{HostError, TargetHost};
+pub(crate) use listener_handoff::ListenerHandoff;
+pub(crate) use proxy_server::{EgressRoute, PreparedProxy, ProxyServer, prepare};
+pub use rule::{HostRule, HostRuleError};
 pub(crate) use variables::{EXCEPTIONS, JAVA, NODE, PROXIES};
 
 #[cfg(test)]

@@ -11,14 +11,14 @@ use rustix::pipe::{PipeFlags, SpliceFlags, fcntl_setpipe_size, pipe_with, splice
 use tokio::io::Interest;
 use tokio::net::TcpStream;
 
-use super::life::Life;
+use super::shutdown::ConnectionGuard;
 
 /// Bytes that are on their way in one direction, where the kernel allows that much.
 const ROOM: usize = 1024 * 1024;
 
 /// Carries bytes between `client` and `server`. Once the run is over there is no client: its bytes
 /// are delivered, and nothing is waited for.
-pub(super) async fn pipe(client: TcpStream, server: TcpStream, mut life: Life) {
+pub(super) async fn pipe(client: TcpStream, server: TcpStream, mut life: ConnectionGuard) {
     let up = carry(&client, &server);
     let down = carry(&server, &client);
     tokio::pin!(up, down);

@@ -3,21 +3,21 @@
 use std::fmt;
 use std::net::{IpAddr, Ipv6Addr};
 
-use super::host::Target;
+use super::host::TargetHost;
 
 /// The ports of an allow rule without a port: HTTP and HTTPS.
 const USUAL: [u16; 2] = [80, 443];
 
 /// One rule, as it was written and as it is read.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Rule {
+pub struct HostRule {
     written: String,
-    whom: Whom,
-    ports: Ports,
+    destination: HostPattern,
+    ports: PortPattern,
 }
 
 #[derive(Debug, Clone, PartialEq, Eq)]
-enum Whom {
+enum HostPattern {
     Name(String),
     /// Names with at least one label more.
     Below(String),
@@ -25,7 +25,7 @@ enum Whom {
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Ports {
+enum PortPattern {
     Unsaid,
     All,
     One(u16),
@@ -36,47 +36,47 @@ enum Ports {
 #[error(
     "`{text}`: {why}; write a name, `*.name` or an address, each with `:PORT` or `:*` if need be"
 )]
-pub struct NoRule {
+pub struct HostRuleError {
     /// The text as written.
     pub text: String,
     /// The error in it.
     pub why: String,
 }
 
-impl Rule {
+impl HostRule {
     /// Reads a rule.
     ///
     /// # Errors
     ///
     /// If it names neither, or something besides.
-    pub fn read(text: &str) -> Result<Self, NoRule> {
-        let no = |why: String| NoRule { text: text.to_owned(), why };
+    pub fn read(text: &str) -> Result<Self, HostRuleError> {
+        let no = |why: String| HostRuleError { text: text.to_owned(), why };
         let (host, ports) = split(text).map_err(|why| no(why.to_owned()))?;
-        let target = |host: &str| Target::read(host).map_err(|error| no(error.to_string()));
-        let whom = match host.strip_prefix("*.") {
+        let target = |host: &str| TargetHost::read(host).map_err(|error| no(error.to_string()));
+        let destination = match host.strip_prefix("*.") {
             Some(name) => match target(name)? {
-                Target::Name(name) => Whom::Below(name),
-                Target::Address(_) => return Err(no("nothing is below an address".to_owned())),
+                TargetHost::Name(name) => HostPattern::Below(name),
+                TargetHost::Address(_) => return Err(no("nothing is below an address".to_owned())),
             },
             None if host.contains('*') => {
                 return Err(no("a star stands for whole labels in front of a name".to_owned()));
             }
             None => match target(host)? {
-                Target::Name(name) => Whom::Name(name),
-                Target::Address(address) => Whom::Address(address),
+                TargetHost::Name(name) => HostPattern::Name(name),
+                TargetHost::Address(address) => HostPattern::Address(address),
             },
         };
-        Ok(Self { written: text.to_owned(), whom, ports })
+        Ok(Self { written: text.to_owned(), destination, ports })
     }
 
     /// Returns whether it applies to `target`, at any port.
-    pub(super) fn is_about(&self, target: &Target) -> bool {
-        match (&self.whom, target) {
-            (Whom::Name(rule), Target::Name(name)) => rule == name,
-            (Whom::Below(rule), Target::Name(name)) => {
+    pub(super) fn is_about(&self, target: &TargetHost) -> bool {
+        match (&self.destination, target) {
+            (HostPattern::Name(rule), TargetHost::Name(name)) => rule == name,
+            (HostPattern::Below(rule), TargetHost::Name(name)) => {
                 name.strip_suffix(rule.as_str()).is_some_and(|front| front.ends_with('.'))
             }
-            (Whom::Address(rule), Target::Address(address)) => rule == address,
+            (HostPattern::Address(rule), TargetHost::Address(address)) => rule == address,
             _ => false,
         }
     }
@@ -84,36 +84,36 @@ impl Rule {
     /// Returns whether it covers `port` as an allow rule.
     pub(super) fn opens(&self, port: u16) -> bool {
         match self.ports {
-            Ports::Unsaid => USUAL.contains(&port),
-            Ports::All => true,
-            Ports::One(one) => one == port,
+            PortPattern::Unsaid => USUAL.contains(&port),
+            PortPattern::All => true,
+            PortPattern::One(one) => one == port,
         }
     }
 
     /// Returns whether it covers `port` as a deny rule.
     pub(super) fn shuts(&self, port: u16) -> bool {
-        self.ports == Ports::Unsaid || self.opens(port)
+        self.ports == PortPattern::Unsaid || self.opens(port)
     }
 }
 
-impl fmt::Display for Rule {
+impl fmt::Display for HostRule {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(&self.written)
     }
 }
 
 /// Host and port of a rule.
-fn split(text: &str) -> Result<(&str, Ports), &'static str> {
+fn split(text: &str) -> Result<(&str, PortPattern), &'static str> {
     if text.parse::<Ipv6Addr>().is_ok() {
-        return Ok((text, Ports::Unsaid));
+        return Ok((text, PortPattern::Unsaid));
     }
     let end = text.rfind(']').map_or(0, |end| end + 1);
     match text[end..].split_once(':') {
-        None => Ok((text, Ports::Unsaid)),
-        Some((before, "*")) => Ok((&text[..end + before.len()], Ports::All)),
+        None => Ok((text, PortPattern::Unsaid)),
+        Some((before, "*")) => Ok((&text[..end + before.len()], PortPattern::All)),
         Some((before, port)) => match port.parse::<u16>() {
             Ok(port @ 1..) if !port_has_sign(text) => {
-                Ok((&text[..end + before.len()], Ports::One(port)))
+                Ok((&text[..end + before.len()], PortPattern::One(port)))
             }
             _ => Err("its port is none"),
         },

@@ -41,7 +41,7 @@ mod tests {
     /// The options of a socket: no delay, its buffer each way, its congestion control.
     type Told = (bool, usize, usize, String);
 
-    fn told(stream: &TcpStream) -> Told {
+    fn socket_settings(stream: &TcpStream) -> Told {
         let rooms = (socket_recv_buffer_size(stream), socket_send_buffer_size(stream));
         let congestion = tcp_congestion(stream).unwrap();
         (tcp_nodelay(stream).unwrap(), rooms.0.unwrap(), rooms.1.unwrap(), congestion)
@@ -58,9 +58,9 @@ mod tests {
         let both = ends.iter().map(|end| {
             set_socket_recv_buffer_size(end, OWN).unwrap();
             set_socket_send_buffer_size(end, OWN).unwrap();
-            let before = told(end);
+            let before = socket_settings(end);
             set(end, peer);
-            (before, told(end))
+            (before, socket_settings(end))
         });
         both.collect()
     }

@@ -6,10 +6,10 @@ use std::net::{Ipv4Addr, Ipv6Addr};
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::net::TcpStream;
 
-use super::gate::{Closed, Gate};
-use super::host::{Target, unwrapped};
-use super::life::Life;
+use super::connector::{ConnectError, EgressConnector};
+use super::host::{TargetHost, unwrapped};
 use super::pipe::pipe;
+use super::shutdown::ConnectionGuard;
 
 /// The first byte of every message.
 pub(super) const VERSION: u8 = 5;
@@ -22,7 +22,7 @@ const BY_IPV6: u8 = 4;
 
 /// Codes of the answer.
 #[derive(Clone, Copy)]
-enum Reply {
+enum SocksReply {
     Done = 0,
     Failed = 1,
     Denied = 2,
@@ -33,7 +33,11 @@ enum Reply {
 }
 
 /// Serves one client; an error if it speaks something else, or no more.
-pub(super) async fn serve(mut client: TcpStream, gate: &Gate, life: Life) -> io::Result<()> {
+pub(super) async fn serve(
+    mut client: TcpStream,
+    gate: &EgressConnector,
+    life: ConnectionGuard,
+) -> io::Result<()> {
     let [_, count] = bytes(&mut client).await?;
     let mut methods = vec![0; count.into()];
     client.read_exact(&mut methods).await?;
@@ -46,15 +50,15 @@ pub(super) async fn serve(mut client: TcpStream, gate: &Gate, life: Life) -> io:
         return Err(io::ErrorKind::InvalidData.into());
     }
     let Some(target) = target(&mut client, kind).await? else {
-        return reply(&mut client, Reply::NoAddress).await;
+        return reply(&mut client, SocksReply::NoAddress).await;
     };
     let port = u16::from_be_bytes(bytes(&mut client).await?);
     if command != CONNECT {
-        return reply(&mut client, Reply::NoCommand).await;
+        return reply(&mut client, SocksReply::NoCommand).await;
     }
     match gate.connect(&target, port).await {
         Ok(server) => {
-            reply(&mut client, Reply::Done).await?;
+            reply(&mut client, SocksReply::Done).await?;
             pipe(client, server, life).await;
             Ok(())
         }
@@ -69,38 +73,38 @@ async fn bytes<const N: usize>(client: &mut TcpStream) -> io::Result<[u8; N]> {
 }
 
 /// Reads the destination of the client; none if it is malformed.
-async fn target(client: &mut TcpStream, kind: u8) -> io::Result<Option<Target>> {
+async fn target(client: &mut TcpStream, kind: u8) -> io::Result<Option<TargetHost>> {
     Ok(match kind {
         BY_IPV4 => {
             let address = Ipv4Addr::from(bytes::<4>(client).await?);
-            Some(Target::Address(unwrapped(address.into())))
+            Some(TargetHost::Address(unwrapped(address.into())))
         }
         BY_IPV6 => {
             let address = Ipv6Addr::from(bytes::<16>(client).await?);
-            Some(Target::Address(unwrapped(address.into())))
+            Some(TargetHost::Address(unwrapped(address.into())))
         }
         BY_NAME => {
             let [length] = bytes(client).await?;
             let mut name = vec![0; length.into()];
             client.read_exact(&mut name).await?;
-            std::str::from_utf8(&name).ok().and_then(|name| Target::read(name).ok())
+            std::str::from_utf8(&name).ok().and_then(|name| TargetHost::read(name).ok())
         }
         _ => None,
     })
 }
 
-fn code(closed: &Closed) -> Reply {
+fn code(closed: &ConnectError) -> SocksReply {
     match closed {
-        Closed::Denied(_) => Reply::Denied,
-        Closed::Failed(error) => match error.kind() {
-            io::ErrorKind::ConnectionRefused => Reply::Refused,
-            io::ErrorKind::HostUnreachable | io::ErrorKind::TimedOut => Reply::Unreachable,
-            _ => Reply::Failed,
+        ConnectError::Denied(_) => SocksReply::Denied,
+        ConnectError::Failed(error) => match error.kind() {
+            io::ErrorKind::ConnectionRefused => SocksReply::Refused,
+            io::ErrorKind::HostUnreachable | io::ErrorKind::TimedOut => SocksReply::Unreachable,
+            _ => SocksReply::Failed,
         },
     }
 }
 
 /// Replies with an empty address: the client need not know the proxy's own.
-async fn reply(client: &mut TcpStream, code: Reply) -> io::Result<()> {
+async fn reply(client: &mut TcpStream, code: SocksReply) -> io::Result<()> {
     client.write_all(&[VERSION, code as u8, 0, BY_IPV4, 0, 0, 0, 0, 0, 0]).await
 }

@@ -4,7 +4,7 @@ use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
 
 use proptest::prelude::*;
 
-use super::{Rule, Rules, Target, Why};
+use super::{EgressDenial, EgressRules, HostRule, TargetHost};
 
 /// How a spelling is decided, in one letter.
 #[derive(Debug, PartialEq, Eq)]
@@ -130,9 +130,9 @@ fn texts(list: &str) -> Vec<String> {
     list.split_whitespace().map(str::to_owned).collect()
 }
 
-fn told(allow: &str, deny: &str, host: &str, port: u16) -> Told {
-    let Ok(rules) = Rules::read(&texts(allow), &texts(deny)) else { return Odd };
-    match Target::read(host) {
+fn admission(allow: &str, deny: &str, host: &str, port: u16) -> Told {
+    let Ok(rules) = EgressRules::read(&texts(allow), &texts(deny)) else { return Odd };
+    match TargetHost::read(host) {
         Err(_) => Odd,
         Ok(target) if rules.admit(&target, port).is_ok() => Yes,
         Ok(_) => No,
@@ -143,7 +143,7 @@ fn told(allow: &str, deny: &str, host: &str, port: u16) -> Told {
 fn every_spelling_is_decided_as_documented() {
     let wrong: Vec<_> = TABLE
         .iter()
-        .filter(|(allow, deny, host, port, want)| told(allow, deny, host, *port) != *want)
+        .filter(|(allow, deny, host, port, want)| admission(allow, deny, host, *port) != *want)
         .collect();
     println!("{} spellings of hosts against lists of rules", TABLE.len());
     assert!(wrong.is_empty(), "{wrong:#?}");
@@ -173,7 +173,7 @@ fn what_is_no_rule_is_refused_by_name() {
         "ok..test",
     ];
     for text in odd {
-        let error = Rule::read(text).expect_err(text);
+        let error = HostRule::read(text).expect_err(text);
         assert!(error.to_string().starts_with(&format!("`{text}`: ")), "{error}");
     }
 }
@@ -182,7 +182,7 @@ fn what_is_no_rule_is_refused_by_name() {
 #[test]
 fn special_addresses_are_reached_by_their_own_name_only() {
     let reached = |rules: &str, address: &str| {
-        let rules = Rules::read(&texts(&format!("ok.test {rules}")), &[]).unwrap();
+        let rules = EgressRules::read(&texts(&format!("ok.test {rules}")), &[]).unwrap();
         rules.admit_address(address.parse().unwrap(), 443)
     };
     let special = [
@@ -217,10 +217,10 @@ fn special_addresses_are_reached_by_their_own_name_only() {
         "fec0::1",
     ];
     for address in special {
-        assert!(matches!(reached("", address), Err(Why::Special(..))), "{address}");
+        assert!(matches!(reached("", address), Err(EgressDenial::Special(..))), "{address}");
         assert_eq!(reached(address, address), Ok(()), "{address}");
         // The rule opens no other port.
-        let other = format!("{}:8080", Target::read(address).unwrap());
+        let other = format!("{}:8080", TargetHost::read(address).unwrap());
         assert!(reached(&other, address).is_err(), "{address}");
     }
     for address in
@@ -232,10 +232,13 @@ fn special_addresses_are_reached_by_their_own_name_only() {
 
 #[test]
 fn a_denied_address_is_denied_by_whatever_name() {
-    let rules = Rules::read(&texts("ok.test"), &texts("1.1.1.1")).unwrap();
+    let rules = EgressRules::read(&texts("ok.test"), &texts("1.1.1.1")).unwrap();
     let mapped: IpAddr = Ipv4Addr::new(1, 1, 1, 1).to_ipv6_mapped().into();
     for address in ["1.1.1.1".parse().unwrap(), mapped] {
-        assert_eq!(rules.admit_address(address, 443), Err(Why::Denied("1.1.1.1".to_owned())));
+        assert_eq!(
+            rules.admit_address(address, 443),
+            Err(EgressDenial::Denied("1.1.1.1".to_owned()))
+        );
     }
 }
 
@@ -281,8 +284,8 @@ proptest! {
         name in a_name(),
         port in proptest::sample::select(vec![80_u16, 443, 8080]),
     ) {
-        let rules = Rules::read(&allow, &deny).unwrap();
-        let told = rules.admit(&Target::read(&name).unwrap(), port).is_ok();
+        let rules = EgressRules::read(&allow, &deny).unwrap();
+        let told = rules.admit(&TargetHost::read(&name).unwrap(), port).is_ok();
         prop_assert_eq!(told, slowly(&allow, &deny, &name, port));
     }
 
@@ -297,13 +300,13 @@ proptest! {
             format!("[::ffff:{address}]"), format!("{}", address.to_ipv6_mapped()),
         ];
         for text in spellings {
-            prop_assert_eq!(Target::read(&text).unwrap(), Target::Address(address.into()), "{}", text);
+            prop_assert_eq!(TargetHost::read(&text).unwrap(), TargetHost::Address(address.into()), "{}", text);
         }
     }
 
     #[test]
     fn an_address_of_ipv6_stays_what_it_is(bits in any::<u128>()) {
         let address = Ipv6Addr::from(bits);
-        prop_assert_eq!(Target::read(&format!("[{address}]")), Target::read(&address.to_string()));
+        prop_assert_eq!(TargetHost::read(&format!("[{address}]")), TargetHost::read(&address.to_string()));
     }
 }

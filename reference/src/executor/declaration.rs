@@ -5,16 +5,16 @@ use std::collections::BTreeMap;
 use serde::Deserialize;
 use serde::de::{DeserializeOwned, IgnoredAny};
 
-use super::envelope::Envelope;
+use super::envelope::ExecutorEnvelope;
 
 /// One executor. In a document of its own it is `kind: Executor`; a short form has its keys alone.
 #[derive(Debug, Clone, PartialEq, Eq, Deserialize)]
 #[serde(deny_unknown_fields)]
-pub struct Declaration {
+pub struct ExecutorDeclaration {
     /// Its name.
     pub name: String,
     /// The provider of the agent.
-    pub provider: Provider,
+    pub provider: AgentProvider,
     /// The program.
     pub program: String,
     /// Its arguments.
@@ -25,7 +25,7 @@ pub struct Declaration {
     pub config: BTreeMap<String, String>,
     /// The outer sandbox.
     #[serde(default)]
-    pub sandbox: Option<Outer>,
+    pub sandbox: Option<OuterSandbox>,
     /// The agent starts without the sandbox where it is missing.
     #[serde(default)]
     pub allow_fallback: bool,
@@ -37,7 +37,7 @@ pub struct Declaration {
 /// The provider of an agent: each has a sandbox of its own.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize)]
 #[serde(rename_all = "snake_case")]
-pub enum Provider {
+pub enum AgentProvider {
     /// Configured by the key `sandbox`.
     Codex,
     /// None that is touched.
@@ -51,24 +51,24 @@ pub enum Provider {
 
 /// The sandbox around an agent.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize)]
-pub enum Outer {
+pub enum OuterSandbox {
     /// `sandbox-exec` of macOS.
     #[serde(rename = "macos-sandbox-exec")]
     MacosSandboxExec,
 }
 
-impl Declaration {
+impl ExecutorDeclaration {
     /// Parses the declaration in `text`, the content of the file `name`.
     ///
     /// # Errors
     /// An invalid value, with file, line and column.
     pub fn parse(name: &str, text: &str) -> Result<Self, String> {
         #[derive(Deserialize)]
-        struct Kind {
+        struct KindField {
             kind: Option<IgnoredAny>,
         }
         match serde_saphyr::from_str(text) {
-            Ok(Kind { kind: Some(_) }) => Envelope::declared(name, text),
+            Ok(KindField { kind: Some(_) }) => ExecutorEnvelope::declared(name, text),
             _ => read(name, text),
         }
     }

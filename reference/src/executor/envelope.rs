@@ -6,7 +6,7 @@ use std::path::Path;
 use serde::Deserialize;
 use serde::de::IgnoredAny;
 
-use super::declaration::{Declaration, Outer, Provider, read};
+use super::declaration::{AgentProvider, ExecutorDeclaration, OuterSandbox, read};
 
 /// The only version.
 const VERSION: u32 = 2;
@@ -14,15 +14,15 @@ const VERSION: u32 = 2;
 /// The document.
 #[derive(Debug, Deserialize)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
-pub(super) struct Envelope {
+pub(super) struct ExecutorEnvelope {
     schema_version: u32,
     kind: String,
-    metadata: Metadata,
-    spec: Spec,
+    metadata: ExecutorMetadata,
+    spec: EnvelopeSpec,
 }
 
 #[derive(Debug, Deserialize)]
-struct Metadata {
+struct ExecutorMetadata {
     name: String,
     #[serde(default, rename = "labels")]
     _labels: Option<IgnoredAny>,
@@ -32,7 +32,7 @@ struct Metadata {
 
 #[derive(Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
-struct Spec {
+struct EnvelopeSpec {
     #[serde(default, rename = "executor_type")]
     _executor_type: Option<String>,
     command: String,
@@ -41,7 +41,7 @@ struct Spec {
     #[serde(default)]
     config: BTreeMap<String, String>,
     #[serde(default)]
-    sandbox: Option<Confined>,
+    sandbox: Option<OuterSandboxField>,
     #[serde(default)]
     allow_fallback: bool,
     #[serde(default)]
@@ -64,16 +64,16 @@ struct Spec {
 
 /// The outer sandbox, or none.
 #[derive(Debug, Deserialize)]
-enum Confined {
+enum OuterSandboxField {
     #[serde(rename = "macos-sandbox-exec")]
     MacosSandboxExec,
     #[serde(rename = "off")]
     Off,
 }
 
-impl Envelope {
+impl ExecutorEnvelope {
     /// The declaration in the document `text` of the file `name`.
-    pub(super) fn declared(name: &str, text: &str) -> Result<Declaration, String> {
+    pub(super) fn declared(name: &str, text: &str) -> Result<ExecutorDeclaration, String> {
         let Self { schema_version, kind, metadata, spec } = read(name, text)?;
         if kind != "Executor" {
             return Err(format!("failed to parse {name}: expected kind Executor, found {kind}"));
@@ -84,14 +84,14 @@ impl Envelope {
             ));
         }
         let left = spec.left();
-        let Spec { command, args, config, sandbox, allow_fallback, .. } = spec;
+        let EnvelopeSpec { command, args, config, sandbox, allow_fallback, .. } = spec;
         let sandbox = sandbox.and_then(|sandbox| match sandbox {
-            Confined::MacosSandboxExec => Some(Outer::MacosSandboxExec),
-            Confined::Off => None,
+            OuterSandboxField::MacosSandboxExec => Some(OuterSandbox::MacosSandboxExec),
+            OuterSandboxField::Off => None,
         });
         let provider = provider(&command, &metadata.name);
         let name = metadata.name;
-        Ok(Declaration {
+        Ok(ExecutorDeclaration {
             name,
             provider,
             program: command,
@@ -104,7 +104,7 @@ impl Envelope {
     }
 }
 
-impl Spec {
+impl EnvelopeSpec {
     /// Returns the keys that are for the starter of the agent.
     fn left(&self) -> Vec<&'static str> {
         let keys = [
@@ -120,15 +120,15 @@ impl Spec {
 
 /// Returns the provider of the agent that `command` starts: by the program's name, else by the
 /// executor's.
-fn provider(command: &str, name: &str) -> Provider {
+fn provider(command: &str, name: &str) -> AgentProvider {
     let program = Path::new(command).file_name().and_then(|name| name.to_str()).unwrap_or_default();
     let known = |word: &str| match word {
-        "codex" => Some(Provider::Codex),
-        "claude" => Some(Provider::Claude),
-        "gemini" => Some(Provider::Gemini),
+        "codex" => Some(AgentProvider::Codex),
+        "claude" => Some(AgentProvider::Claude),
+        "gemini" => Some(AgentProvider::Gemini),
         _ => None,
     };
-    known(program).or_else(|| known(name)).unwrap_or(Provider::Other)
+    known(program).or_else(|| known(name)).unwrap_or(AgentProvider::Other)
 }
 
 #[cfg(test)]
@@ -144,26 +144,26 @@ mod tests {
     #[case(
         "claude",
         "{executor_type: direct_agent, command: claude, sandbox: macos-sandbox-exec}",
-        Provider::Claude
+        AgentProvider::Claude
     )]
-    #[case("x", "{command: /opt/bin/gemini, sandbox: macos-sandbox-exec}", Provider::Gemini)]
-    #[case("codex", "{command: npx, sandbox: macos-sandbox-exec}", Provider::Codex)]
-    #[case("local", "{command: sh, sandbox: macos-sandbox-exec}", Provider::Other)]
+    #[case("x", "{command: /opt/bin/gemini, sandbox: macos-sandbox-exec}", AgentProvider::Gemini)]
+    #[case("codex", "{command: npx, sandbox: macos-sandbox-exec}", AgentProvider::Codex)]
+    #[case("local", "{command: sh, sandbox: macos-sandbox-exec}", AgentProvider::Other)]
     fn a_document_declares_an_executor(
         #[case] name: &str,
         #[case] spec: &str,
-        #[case] provider: Provider,
+        #[case] provider: AgentProvider,
     ) {
-        let declared = Declaration::parse("x.yaml", &document(name, spec)).unwrap();
+        let declared = ExecutorDeclaration::parse("x.yaml", &document(name, spec)).unwrap();
         assert_eq!((declared.name.as_str(), declared.provider), (name, provider));
-        assert_eq!(declared.sandbox, Some(Outer::MacosSandboxExec));
+        assert_eq!(declared.sandbox, Some(OuterSandbox::MacosSandboxExec));
         assert!(!declared.allow_fallback && declared.left.is_empty());
     }
 
     #[test]
     fn what_is_for_others_is_named() {
         let spec = "{command: claude, sandbox: off, timeout_seconds: 9, env: {A: b}}";
-        let declared = Declaration::parse("x.yaml", &document("claude", spec)).unwrap();
+        let declared = ExecutorDeclaration::parse("x.yaml", &document("claude", spec)).unwrap();
         assert_eq!((declared.sandbox, declared.left), (None, vec!["env", "timeout_seconds"]));
     }
 
@@ -186,7 +186,7 @@ mod tests {
     )]
     #[case("schemaVersion: 2\nkind: Executor\nmetadata: {name: x}\nspec: {}\n", "command")]
     fn a_document_that_cannot_be_meant_is_told(#[case] text: &str, #[case] message: &str) {
-        let error = Declaration::parse("x.yaml", text).unwrap_err();
+        let error = ExecutorDeclaration::parse("x.yaml", text).unwrap_err();
         assert!(error.contains(message), "{error}");
     }
 }

@@ -2,8 +2,8 @@
 
 use std::path::{Path, PathBuf};
 
-use super::declaration::{Declaration, Outer, Provider};
-use boxproof_cases::protocol::{Platform, WirePath};
+use super::declaration::{AgentProvider, ExecutorDeclaration, OuterSandbox};
+use boxproof_cases::protocol::{SettingsPlatform, WirePath};
 
 /// The path of the program on macOS. A search path could be led elsewhere.
 const SANDBOX_EXEC: &str = "/usr/bin/sandbox-exec";
@@ -14,16 +14,16 @@ const SIDE_ROOTS: &str = "writable_dirs_json";
 
 /// The facts about a machine.
 #[derive(Clone, Copy)]
-pub struct Machine<'a> {
+pub struct MachineFacts<'a> {
     /// Its system.
-    pub platform: Platform,
+    pub platform: SettingsPlatform,
     /// The workspace.
     pub workspace: &'a Path,
     /// Returns whether a program exists at a path.
     pub has_program: &'a dyn Fn(&Path) -> bool,
 }
 
-impl std::fmt::Debug for Machine<'_> {
+impl std::fmt::Debug for MachineFacts<'_> {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         f.debug_struct("Machine").field("platform", &self.platform).finish_non_exhaustive()
     }
@@ -36,7 +36,7 @@ pub use boxproof_cases::protocol::ExecutorStart as Start;
 ///
 /// # Errors
 /// A sandbox of another system, one that is missing and must be there, or side roots that are none.
-pub fn start(declared: &Declaration, machine: Machine<'_>) -> Result<Start, String> {
+pub fn start(declared: &ExecutorDeclaration, machine: MachineFacts<'_>) -> Result<Start, String> {
     let mut start = match outer(declared, machine)? {
         Some(Ok(wrapper)) => wrapped(declared, machine, wrapper)?,
         Some(Err(warning)) => bare(declared, vec![warning]),
@@ -52,15 +52,15 @@ pub fn start(declared: &Declaration, machine: Machine<'_>) -> Result<Start, Stri
 /// Returns the program that confines; a warning where the agent is to start without; none if no
 /// sandbox is declared.
 fn outer(
-    declared: &Declaration,
-    machine: Machine<'_>,
+    declared: &ExecutorDeclaration,
+    machine: MachineFacts<'_>,
 ) -> Result<Option<Result<&'static str, String>>, String> {
-    let Some(Outer::MacosSandboxExec) = declared.sandbox else { return Ok(None) };
+    let Some(OuterSandbox::MacosSandboxExec) = declared.sandbox else { return Ok(None) };
     let platform = match machine.platform {
-        Platform::Macos => None,
-        Platform::Linux => Some("linux"),
-        Platform::Windows => Some("windows"),
-        Platform::Wsl1 => Some("wsl1"),
+        SettingsPlatform::Macos => None,
+        SettingsPlatform::Linux => Some("linux"),
+        SettingsPlatform::Windows => Some("windows"),
+        SettingsPlatform::Wsl1 => Some("wsl1"),
     };
     if let Some(platform) = platform {
         return Err(format!(
@@ -80,24 +80,28 @@ fn outer(
 }
 
 /// The agent as it is declared, its own sandbox included.
-fn bare(declared: &Declaration, warnings: Vec<String>) -> Start {
+fn bare(declared: &ExecutorDeclaration, warnings: Vec<String>) -> Start {
     let argv = std::iter::once(&declared.program).chain(&declared.args).cloned().collect();
     let config = declared.config.clone();
     Start { argv, config, enforced: false, side_roots: Vec::new(), warnings }
 }
 
 /// The agent inside the outer sandbox, without its own, which would not start in there.
-fn wrapped(declared: &Declaration, machine: Machine<'_>, wrapper: &str) -> Result<Start, String> {
+fn wrapped(
+    declared: &ExecutorDeclaration,
+    machine: MachineFacts<'_>,
+    wrapper: &str,
+) -> Result<Start, String> {
     let mut config = declared.config.clone();
     let mut args = declared.args.clone();
     match declared.provider {
-        Provider::Codex => {
+        AgentProvider::Codex => {
             config.insert("sandbox".to_owned(), "danger-full-access".to_owned());
         }
-        Provider::Gemini => {
+        AgentProvider::Gemini => {
             args.retain(|arg| arg != "-s" && arg != "--sandbox" && !arg.starts_with("--sandbox="));
         }
-        Provider::Claude | Provider::Other => {}
+        AgentProvider::Claude | AgentProvider::Other => {}
     }
     let side_roots = side_roots(declared, machine.workspace)?;
     let reopens = |root: &PathBuf| {
@@ -110,8 +114,9 @@ fn wrapped(declared: &Declaration, machine: Machine<'_>, wrapper: &str) -> Resul
     Ok(Start { argv, config, enforced: true, side_roots, warnings })
 }
 
-fn side_roots(declared: &Declaration, workspace: &Path) -> Result<Vec<PathBuf>, String> {
-    let listed = declared.config.get(SIDE_ROOTS).filter(|_| declared.provider == Provider::Codex);
+fn side_roots(declared: &ExecutorDeclaration, workspace: &Path) -> Result<Vec<PathBuf>, String> {
+    let listed =
+        declared.config.get(SIDE_ROOTS).filter(|_| declared.provider == AgentProvider::Codex);
     let Some(text) = listed else { return Ok(Vec::new()) };
     let names: Vec<String> = serde_json::from_str(text).map_err(|error| {
         format!("config.{SIDE_ROOTS}: {error}; write a JSON list of paths, such as [\"out\"]")
@@ -124,22 +129,29 @@ mod tests {
     use super::*;
     use rstest::rstest;
 
-    fn declared(provider: &str, rest: &str) -> Declaration {
+    fn declared(provider: &str, rest: &str) -> ExecutorDeclaration {
         let text = format!("name: x\nprovider: {provider}\nprogram: agent\n{rest}");
-        Declaration::parse("x.yaml", &text).unwrap()
+        ExecutorDeclaration::parse("x.yaml", &text).unwrap()
     }
 
-    fn started(declared: &Declaration, platform: Platform, has: bool) -> Result<Start, String> {
+    fn started(
+        declared: &ExecutorDeclaration,
+        platform: SettingsPlatform,
+        has: bool,
+    ) -> Result<Start, String> {
         // Only the trusted place counts.
         let has_program = |path: &Path| has && path == Path::new("/usr/bin/sandbox-exec");
-        start(declared, Machine { platform, workspace: Path::new("/w"), has_program: &has_program })
+        start(
+            declared,
+            MachineFacts { platform, workspace: Path::new("/w"), has_program: &has_program },
+        )
     }
 
     const BOXED: &str = "sandbox: macos-sandbox-exec\n";
 
     #[test]
     fn a_missing_sandbox_is_refused_before_anything_is_changed() {
-        let error = started(&declared("codex", BOXED), Platform::Macos, false).unwrap_err();
+        let error = started(&declared("codex", BOXED), SettingsPlatform::Macos, false).unwrap_err();
         let wanted = "sandbox-exec not available at /usr/bin/sandbox-exec; \
                       declare allow_fallback: true to permit bare exec";
         assert_eq!(error, wanted);
@@ -150,7 +162,7 @@ mod tests {
     #[case("gemini", "args: [-s, --sandbox, -p]\n")]
     fn without_the_outer_sandbox_the_inner_one_stays(#[case] provider: &str, #[case] own: &str) {
         let declared = declared(provider, &format!("{BOXED}allow_fallback: true\n{own}"));
-        let start = started(&declared, Platform::Macos, false).unwrap();
+        let start = started(&declared, SettingsPlatform::Macos, false).unwrap();
         assert!(!start.enforced && start.warnings[0].contains("WITHOUT THE OUTER SANDBOX"));
         assert_eq!((&start.argv[1..], &start.config), (&declared.args[..], &declared.config));
         assert_eq!(start.argv[0], "agent");
@@ -167,7 +179,8 @@ mod tests {
         #[case] sandbox: Option<&str>,
     ) {
         let start =
-            started(&declared(provider, &format!("{BOXED}{own}")), Platform::Macos, true).unwrap();
+            started(&declared(provider, &format!("{BOXED}{own}")), SettingsPlatform::Macos, true)
+                .unwrap();
         assert!(start.enforced && start.warnings.is_empty());
         assert_eq!(start.argv[..3], ["/usr/bin/sandbox-exec", "-f", "<profile.sb>"]);
         assert_eq!(start.argv[3..], *argv);
@@ -177,7 +190,7 @@ mod tests {
     #[test]
     fn a_sandbox_of_another_system_is_an_error_even_with_a_fallback() {
         let declared = declared("codex", &format!("{BOXED}allow_fallback: true\n"));
-        let error = started(&declared, Platform::Linux, true).unwrap_err();
+        let error = started(&declared, SettingsPlatform::Linux, true).unwrap_err();
         let wanted =
             "executor `x` declares sandbox `macos-sandbox-exec` but current platform is `linux`";
         assert_eq!(error, wanted);
@@ -187,11 +200,12 @@ mod tests {
     fn side_roots_come_last_and_are_told() {
         let own = "config: {writable_dirs_json: '[\".orbit\", \"/o\"]'}\n";
         let start =
-            started(&declared("codex", &format!("{BOXED}{own}")), Platform::Macos, true).unwrap();
+            started(&declared("codex", &format!("{BOXED}{own}")), SettingsPlatform::Macos, true)
+                .unwrap();
         assert_eq!(start.side_roots, ["/w/.orbit", "/o"].map(WirePath::from));
         assert_eq!(start.warnings.len(), 2);
         let broken = declared("codex", &format!("{BOXED}config: {{writable_dirs_json: out}}\n"));
-        assert!(started(&broken, Platform::Macos, true).unwrap_err().contains("JSON list"));
+        assert!(started(&broken, SettingsPlatform::Macos, true).unwrap_err().contains("JSON list"));
     }
 
     #[rstest]
@@ -199,7 +213,7 @@ mod tests {
     #[case("sandbox: linux-jail\n", "x.yaml:4:10: ")]
     fn a_declaration_that_cannot_be_meant_is_told(#[case] line: &str, #[case] place: &str) {
         let text = format!("name: x\nprovider: codex\nprogram: agent\n{line}");
-        let error = Declaration::parse("x.yaml", &text).unwrap_err();
+        let error = ExecutorDeclaration::parse("x.yaml", &text).unwrap_err();
         assert!(error.starts_with(place) && error.contains("--help"), "{error}");
     }
 }

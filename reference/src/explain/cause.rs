@@ -5,23 +5,23 @@ use std::sync::LazyLock;
 
 use regex::Regex;
 
-use super::Denial;
-use super::course::Deciders;
-use super::phrases;
-use super::script::Step;
+use super::RunDenial;
+use super::deciding_commands::DecidingCommands;
+use super::errno_messages;
+use super::script::ScriptCommand;
 
 /// A refusal, and the line of the stream that reports it.
 #[derive(Debug, Clone)]
-pub(super) struct Found {
+pub(super) struct LocatedDenial {
     pub(super) line: usize,
-    pub(super) denial: Denial,
+    pub(super) denial: RunDenial,
 }
 
 /// The refusal that is the cause, and the other refusals.
 #[derive(Debug)]
-pub(super) struct Cause {
-    pub(super) denial: Denial,
-    pub(super) also: Vec<Denial>,
+pub(super) struct FailureCause {
+    pub(super) denial: RunDenial,
+    pub(super) also: Vec<RunDenial>,
 }
 
 /// The form of a line that reports a thrown error.
@@ -63,7 +63,7 @@ pub(super) fn ordinary(lines: &[&str]) -> Option<usize> {
     let own = |at: &usize| {
         let line = lines[*at].trim_end();
         let thrown = is(&THROWN, line) && (!line.starts_with("Error: ") || is_traced(lines, *at));
-        thrown && !is(&FOLLOWS, line) && (compares(line) || phrases::find(line).is_none())
+        thrown && !is(&FOLLOWS, line) && (compares(line) || errno_messages::find(line).is_none())
     };
     (0..lines.len()).rev().find(own)
 }
@@ -80,21 +80,25 @@ pub(super) fn came_of(lines: &[&str], sooner: usize, later: usize) -> bool {
 }
 
 /// The refusal among `found` that is why: the last that no error of the program's own came after.
-pub(super) fn last(mut found: Vec<Found>, lines: &[&str], passed: &[usize]) -> Option<Cause> {
+pub(super) fn last(
+    mut found: Vec<LocatedDenial>,
+    lines: &[&str],
+    passed: &[usize],
+) -> Option<FailureCause> {
     let last = found.pop()?;
     let own = ordinary(lines).into_iter().chain(passed.iter().copied());
     if own.into_iter().any(|at| at > last.line && !came_of(lines, last.line, at)) {
         return None;
     }
-    let mut also: Vec<Denial> = Vec::new();
-    for Found { denial, .. } in found {
+    let mut also: Vec<RunDenial> = Vec::new();
+    for LocatedDenial { denial, .. } in found {
         let known = std::iter::once(&last.denial).chain(&also);
-        let same = |one: &Denial| one.rule == denial.rule && one.path == denial.path;
+        let same = |one: &RunDenial| one.rule == denial.rule && one.path == denial.path;
         if !known.into_iter().any(same) {
             also.push(denial);
         }
     }
-    Some(Cause { denial: last.denial, also })
+    Some(FailureCause { denial: last.denial, also })
 }
 
 /// Programs that only show their input or arguments.
@@ -107,22 +111,23 @@ const LOOKING: [&str; 6] = ["test", "[", "[[", "false", "exit", "return"];
 
 /// Returns whether `step` only shows or tests its input, so that neither the network nor its input
 /// can have been refused to it.
-pub(super) fn is_plain(step: &Step) -> bool {
+pub(super) fn is_plain(step: &ScriptCommand) -> bool {
     let known = SHOWING.contains(&step.program()) || LOOKING.contains(&step.program());
     known && !step.files.iter().any(|file| file.contains('$'))
 }
 
 /// Returns whether all output on a stream is text that the deciding programs show as their job, and
 /// `line` is no message of these programs.
-pub(super) fn is_shown(deciders: &Deciders<'_>, line: &str, on_stderr: bool) -> bool {
-    let shows = |step: &Step| SHOWING.contains(&step.program()) && (!on_stderr || step.to_stderr);
+pub(super) fn is_shown(deciders: &DecidingCommands<'_>, line: &str, on_stderr: bool) -> bool {
+    let shows =
+        |step: &ScriptCommand| SHOWING.contains(&step.program()) && (!on_stderr || step.to_stderr);
     let all = !deciders.own.is_empty() && deciders.own.iter().all(|step| shows(step));
     let mut known = deciders.own.iter().chain(&deciders.feeders);
     all && !known.any(|step| speaks(step, line))
 }
 
 /// Returns whether `line` begins with the name of `step`'s program, as its own messages do.
-pub(super) fn speaks(step: &Step, line: &str) -> bool {
+pub(super) fn speaks(step: &ScriptCommand, line: &str) -> bool {
     let name = line.split(": ").next().unwrap_or(line).rsplit('/').next().unwrap_or_default();
     !step.program().is_empty() && name == step.program()
 }
@@ -131,8 +136,8 @@ pub(super) fn speaks(step: &Step, line: &str) -> bool {
 /// `steps` are all commands of the line; `leads` returns whether a word names the path (true) or a
 /// place around it (false).
 pub(super) fn decides(
-    deciders: &Deciders<'_>,
-    steps: &[&Step],
+    deciders: &DecidingCommands<'_>,
+    steps: &[&ScriptCommand],
     line: &str,
     leads: &dyn Fn(&str) -> Option<bool>,
 ) -> bool {
@@ -140,15 +145,16 @@ pub(super) fn decides(
         // Only an `exit` is left, which was given its status.
         return true;
     }
-    let named = |step: &Step| {
+    let named = |step: &ScriptCommand| {
         let words = step.words.iter().chain(&step.files);
         words.filter_map(|word| leads(word)).max()
     };
-    let speaking: Vec<&Step> = steps.iter().filter(|step| speaks(step, line)).copied().collect();
-    let candidates: Vec<&Step> = match speaking.is_empty() {
+    let speaking: Vec<&ScriptCommand> =
+        steps.iter().filter(|step| speaks(step, line)).copied().collect();
+    let candidates: Vec<&ScriptCommand> = match speaking.is_empty() {
         true => steps.iter().filter(|step| named(step) == Some(true)).copied().collect(),
         false => {
-            let naming: Vec<&Step> =
+            let naming: Vec<&ScriptCommand> =
                 speaking.iter().filter(|step| named(step).is_some()).copied().collect();
             if naming.is_empty() { speaking } else { naming }
         }
@@ -156,7 +162,9 @@ pub(super) fn decides(
     if candidates.is_empty() {
         return !deciders.own.iter().all(|step| is_plain(step));
     }
-    let among = |list: &[&Step], step: &Step| list.iter().any(|one| std::ptr::eq(*one, step));
+    let among = |list: &[&ScriptCommand], step: &ScriptCommand| {
+        list.iter().any(|one| std::ptr::eq(*one, step))
+    };
     candidates.iter().any(|step| {
         among(&deciders.own, step) || among(&deciders.feeders, step) && named(step) == Some(true)
     })

@@ -6,7 +6,7 @@ use std::sync::LazyLock;
 
 use regex::Regex;
 
-use super::phrases::{self, Class};
+use super::errno_messages::{self, RefusalClass};
 
 /// Paths that are longer than any system takes are none.
 const LONGEST: usize = 4096;
@@ -15,8 +15,8 @@ const MOST: usize = 8;
 
 /// A refusal in a line.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(super) struct Complaint {
-    pub(super) class: Class,
+pub(super) struct RefusalMessage {
+    pub(super) class: RefusalClass,
     /// The paths as written, the likeliest first.
     pub(super) paths: Vec<String>,
     /// The text of the line around the paths.
@@ -46,7 +46,7 @@ static SHELL: LazyLock<Option<Regex>> = LazyLock::new(|| {
 });
 static VERBS: LazyLock<Option<Regex>> = LazyLock::new(|| {
     Regex::new(
-        r"(?i)^(?:(?:cannot|can't|can not|could not|couldn't|unable to|failed to|error|while|on)\s+)*(?:create|creating|open|opening|write|writing|remove|unlink|unlinking|mkdir|rmdir|rename|link|symlink|touch|chmod|chown|lock|stat|access|read|reading|delete|make|update|truncate|cd to)(?:\s+(?:to|for|in|into|dir|directory|folder|file|lock|temporary|output|regular|new))*\s+(\S.*)$",
+        r"(?i)^(?:(?:cannot|can't|can not|could not|couldn't|unable to|failed to|error|while|on)\s+)*(?:create|creating|open|opening|write|writing|remove|unlink|unlinking|mkdir|rmdir|rename|link|symlink|touch|chmod|chown|lock|stat|access|read|reading|delete|make|update|truncate|cd to)(?:\s+(?:to|for|in|into|dir|directory|directory|file|lock|temporary|output|regular|new))*\s+(\S.*)$",
     )
     .ok()
 });
@@ -57,10 +57,10 @@ pub(super) fn shell_prefix(line: &str) -> usize {
 }
 
 /// Returns the complaint in `line`, if it is one.
-pub(super) fn read(line: &str) -> Option<Complaint> {
+pub(super) fn read(line: &str) -> Option<RefusalMessage> {
     let line = line.replace('：', ": ").replace(['\u{a0}', '\u{202f}'], " ").replace(" : ", ": ");
     let line = line.trim_end();
-    let (class, at) = phrases::find(line)?;
+    let (class, at) = errno_messages::find(line)?;
     let said = &line[at.clone()];
     let mut found = match said.ends_with("cd to") || said.ends_with("open file") {
         true => vec![line[at.end..].trim().to_owned()],
@@ -76,7 +76,7 @@ pub(super) fn read(line: &str) -> Option<Complaint> {
     for path in &found {
         words = words.replace(path.as_str(), " ");
     }
-    Some(Complaint { class, paths: found, words: words.to_lowercase() })
+    Some(RefusalMessage { class, paths: found, words: words.to_lowercase() })
 }
 
 /// Ruby's message behind the position: `FILE:LINE:in 'f': WHY @ CALL - PATH (Errno::NAME)`.
@@ -136,7 +136,7 @@ fn is_path(text: &str) -> bool {
         && text != "I/O"
         && text.len() <= LONGEST
         && !odd.iter().any(|part| text.contains(part))
-        && phrases::find(text).is_none()
+        && errno_messages::find(text).is_none()
 }
 
 fn paths(line: &str, at: &Range<usize>) -> Vec<String> {

@@ -3,22 +3,22 @@
 //! policy allows was not refused by the sandbox, even if the message says so. Pure but for reading
 //! links.
 
-pub(crate) mod action;
+pub(crate) mod advice;
+mod analysis;
 mod cause;
-mod course;
-mod fetch;
-mod ground;
+mod command_parser;
+mod deciding_commands;
+mod download;
+mod errno_messages;
 mod message;
 mod network;
 mod operation;
-mod phrases;
-mod place;
+mod policy_index;
+mod resolve_path;
 pub(crate) mod rule;
-mod scene;
 mod script;
-mod silent;
+mod silent_commands;
 mod tokens;
-mod words;
 
 use std::ffi::OsStr;
 use std::os::unix::fs::{MetadataExt, PermissionsExt};
@@ -28,15 +28,15 @@ use boxproof_cases::protocol::{AlsoBlocked, Blocked, Command, Mode, Policy, Stag
 use nix::sys::signal::Signal;
 use nix::unistd::{AccessFlags, access};
 
-use crate::egress::{self, Denied};
-use crate::host::Protected;
-use crate::law::Law;
+use crate::egress::{self, DeniedHost};
+use crate::host::ProtectedPaths;
+use crate::path_rules::PathRules;
 use crate::redact::{REDACTED_ENV, SHORTEST_SECRET, is_sensitive_env_name};
-use action::Dialect;
-use cause::Cause;
-pub(crate) use place::Look;
-use rule::Rule;
-use scene::Scene;
+use advice::RuleDialect;
+use analysis::FailureAnalysis;
+use cause::FailureCause;
+pub(crate) use resolve_path::HostLookup;
+use rule::DenialRule;
 
 /// The number of bytes that are read at either end of a stream.
 const END: usize = 32 * 1024;
@@ -45,10 +45,10 @@ const REASON: usize = 400;
 
 /// A run that is over.
 #[derive(Debug, Clone, Copy)]
-pub(crate) struct Finished<'a> {
+pub(crate) struct CompletedRun<'a> {
     pub(crate) policy: &'a Policy,
     /// The profile that the workspace is under.
-    pub(crate) law: Option<&'a Law>,
+    pub(crate) law: Option<&'a PathRules>,
     pub(crate) command: &'a Command,
     /// The line that the user typed, where the command is a rewritten form of it.
     pub(crate) original: Option<&'a str>,
@@ -67,7 +67,7 @@ pub(crate) struct Finished<'a> {
     /// counted.
     pub(crate) refused_routes: Option<u32>,
     /// The language of its rules.
-    pub(crate) dialect: Dialect,
+    pub(crate) dialect: RuleDialect,
     /// Set if root started the run: outside the sandbox it has all capabilities.
     pub(crate) root: bool,
     /// Values that must not be shown.
@@ -75,7 +75,7 @@ pub(crate) struct Finished<'a> {
 }
 
 /// Returns all paths that `protected` covers, at any depth.
-pub(crate) fn held(protected: &Protected) -> Vec<PathBuf> {
+pub(crate) fn held(protected: &ProtectedPaths) -> Vec<PathBuf> {
     let there = protected.there.iter().map(|found| &found.real);
     let missing = protected.missing.iter().map(|missing| &missing.real);
     let links = protected.links.iter().map(|link| &link.real);
@@ -84,32 +84,32 @@ pub(crate) fn held(protected: &Protected) -> Vec<PathBuf> {
 
 /// One denial: the rule, the operation and its object.
 #[derive(Debug, Clone)]
-struct Denial {
-    rule: Rule,
+struct RunDenial {
+    rule: DenialRule,
     op: Option<&'static str>,
     path: Option<PathBuf>,
     what: Option<&'static str>,
 }
 
 /// Returns the explanation of the failure, if the sandbox is its cause.
-pub(crate) fn explain(run: &Finished<'_>, look: Look<'_>) -> Option<Blocked> {
+pub(crate) fn explain(run: &CompletedRun<'_>, look: HostLookup<'_>) -> Option<Blocked> {
     if run.policy.mode == Mode::Unconfined || run.exit_code == Some(0) {
         return None;
     }
     if is_a_filtered_call(run) {
         let what = Some("a system call that it closes ended the command");
-        return Some(told(
-            &Denial { rule: Rule::RuntimeDenied, op: None, path: None, what },
+        return Some(describe_denial(
+            &RunDenial { rule: DenialRule::RuntimeDenied, op: None, path: None, what },
             run.secrets,
         ));
     }
     run.exit_code?;
-    let scene = Scene::new(run, look);
-    let Cause { denial, also } = scene.cause()?;
+    let scene = FailureAnalysis::new(run, look);
+    let FailureCause { denial, also } = scene.cause()?;
     let also = also.iter().map(|denial| beside(denial, run.secrets)).collect();
     let action = hidden(run.dialect.action(&scene.remedy(&denial)), run.secrets);
     let suggested_action = Some(action);
-    Some(Blocked { also, suggested_action, ..told(&denial, run.secrets) })
+    Some(Blocked { also, suggested_action, ..describe_denial(&denial, run.secrets) })
 }
 
 /// Returns the number of packets that found no way out, by the kernel's counters: `routes` for
@@ -134,7 +134,7 @@ pub(crate) fn secrets<'a>(env: impl Iterator<Item = (&'a OsStr, &'a OsStr)>) -> 
 }
 
 /// This host.
-pub(crate) const HOST: Look<'static> = Look {
+pub(crate) const HOST: HostLookup<'static> = HostLookup {
     link: &|path| std::fs::read_link(path).ok(),
     there: &|path| path.symlink_metadata().is_ok(),
     runs: &|path| {
@@ -150,7 +150,7 @@ pub(crate) const HOST: Look<'static> = Look {
 };
 
 /// Returns whether the command died of SIGSYS, also where a shell reports it.
-fn is_a_filtered_call(run: &Finished<'_>) -> bool {
+fn is_a_filtered_call(run: &CompletedRun<'_>) -> bool {
     let number = Signal::SIGSYS as i32;
     let shell = run.exit_code == Some(128 + number)
         && String::from_utf8_lossy(run.stderr.unwrap_or_default()).contains("Bad system call");
@@ -167,11 +167,12 @@ fn ends(bytes: &[u8]) -> String {
 }
 
 /// Explains a failure to reach the host that was `denied`.
-pub(crate) fn unreached(denied: &Denied, secrets: &[String]) -> Blocked {
-    let Denied { whom, why, remedy } = denied;
-    let own = network::is_loopback(whom);
-    let whom = hidden(whom.clone(), secrets);
-    let reason = short(format!("{whom} cannot be reached: {}.", hidden(why.clone(), secrets)));
+pub(crate) fn unreached(denied: &DeniedHost, secrets: &[String]) -> Blocked {
+    let DeniedHost { destination, why, remedy } = denied;
+    let own = network::is_loopback(destination);
+    let destination = hidden(destination.clone(), secrets);
+    let reason =
+        short(format!("{destination} cannot be reached: {}.", hidden(why.clone(), secrets)));
     let action = match remedy {
         egress::HostRemedy::WithoutDeny(rule) => format!(
             "Take {rule} out of policy.network.domains.deny if this command should reach it."
@@ -179,7 +180,7 @@ pub(crate) fn unreached(denied: &Denied, secrets: &[String]) -> Blocked {
         // A rule for it would open a service of the host's.
         egress::HostRemedy::Allow(rule) if own => format!(
             "Ask no proxy for a server that the command started itself: leave {} in no_proxy. Only for a service of the host, add {rule} to policy.network.domains.allow.",
-            whom.rsplit_once(':').map_or(whom.as_str(), |(host, _)| host)
+            destination.rsplit_once(':').map_or(destination.as_str(), |(host, _)| host)
         ),
         egress::HostRemedy::Allow(rule) => {
             format!("Add {rule} to policy.network.domains.allow if this command should reach it.")
@@ -187,7 +188,13 @@ pub(crate) fn unreached(denied: &Denied, secrets: &[String]) -> Blocked {
     };
     Blocked {
         suggested_action: Some(hidden(action, secrets)),
-        ..blocked(Stage::Runtime, Rule::NetworkRestricted, reason, Some("connect"), Some(whom))
+        ..blocked(
+            Stage::Runtime,
+            DenialRule::NetworkRestricted,
+            reason,
+            Some("connect"),
+            Some(destination),
+        )
     }
 }
 
@@ -205,7 +212,7 @@ fn short(mut reason: String) -> String {
     reason
 }
 
-fn told(denial: &Denial, secrets: &[String]) -> Blocked {
+fn describe_denial(denial: &RunDenial, secrets: &[String]) -> Blocked {
     let hidden = |text: String| hidden(text, secrets);
     let path = denial.path.as_ref().map(|path| hidden(path.to_string_lossy().into_owned()));
     let what = path.as_deref().or(denial.what).unwrap_or("a place");
@@ -213,10 +220,10 @@ fn told(denial: &Denial, secrets: &[String]) -> Blocked {
     blocked(Stage::Runtime, denial.rule, reason, denial.op, path)
 }
 
-fn beside(denial: &Denial, secrets: &[String]) -> AlsoBlocked {
+fn beside(denial: &RunDenial, secrets: &[String]) -> AlsoBlocked {
     let path = denial.path.as_ref().map(|path| path.to_string_lossy().into_owned());
     AlsoBlocked {
-        rule: denial.rule.word().to_owned(),
+        rule: denial.rule.rule_name().to_owned(),
         operation: denial.op.map(str::to_owned),
         path: path.map(|path| hidden(path, secrets).into()),
     }
@@ -224,14 +231,14 @@ fn beside(denial: &Denial, secrets: &[String]) -> AlsoBlocked {
 
 fn blocked(
     stage: Stage,
-    rule: Rule,
+    rule: DenialRule,
     reason: String,
     op: Option<&str>,
     path: Option<String>,
 ) -> Blocked {
     Blocked {
         stage,
-        rule: rule.word().to_owned(),
+        rule: rule.rule_name().to_owned(),
         operation: op.map(str::to_owned),
         path: path.map(Into::into),
         reason,

@@ -6,8 +6,8 @@ use std::sync::LazyLock;
 use regex::Regex;
 
 use super::cause::is_plain;
-use super::script::Step;
-use super::words::Simple;
+use super::command_parser::ParsedCommand;
+use super::script::ScriptCommand;
 
 /// Programs that reach hosts, their exit codes for a failed connection, and whether these codes
 /// count even if stderr has other text.
@@ -103,7 +103,7 @@ static OPENS: LazyLock<Option<Regex>> = LazyLock::new(|| {
 });
 
 /// Returns whether `step` can have been kept from a host: its program is none of the local ones.
-pub(super) fn may_reach(step: &Step) -> bool {
+pub(super) fn may_reach(step: &ScriptCommand) -> bool {
     let program = step.program();
     if is_plain(step) || LOCAL.contains(&program) {
         return step
@@ -137,12 +137,12 @@ pub(super) fn may_reach(step: &Step) -> bool {
 }
 
 /// Returns whether `step` names the loopback host, which the sandbox does not keep from it.
-pub(super) fn is_to_itself(step: &Step) -> bool {
+pub(super) fn is_to_itself(step: &ScriptCommand) -> bool {
     step.words.iter().any(|word| is_loopback(word))
 }
 
 /// Hosts that `step` names in URLs of the web, where it is a program that goes by a proxy to these.
-pub(super) fn hosts_by_proxy(step: &Step) -> Vec<String> {
+pub(super) fn hosts_by_proxy(step: &ScriptCommand) -> Vec<String> {
     if !matches!(step.program(), "curl" | "wget" | "git") {
         return Vec::new();
     }
@@ -229,13 +229,13 @@ const INTERPRETERS: [&str; 9] =
     ["python", "node", "nodejs", "perl", "ruby", "php", "deno", "bun", "lua"];
 
 /// Returns whether `one` downloads from a remote host.
-pub(super) fn fetches(one: &Simple) -> bool {
+pub(super) fn fetches(one: &ParsedCommand) -> bool {
     matches!(one.program(), "curl" | "wget") && reaches(one.program(), one)
 }
 
 /// Returns whether one of `commands` ended with `code` for want of a network, where `stderr` names
 /// no reason.
-pub(super) fn failed(commands: &[Simple], code: i32, stderr: &str) -> bool {
+pub(super) fn failed(commands: &[ParsedCommand], code: i32, stderr: &str) -> bool {
     let silent = stderr.trim().is_empty();
     let own_words = || {
         let trace = ["Traceback", "    at "].iter().any(|mark| stderr.contains(mark));
@@ -253,7 +253,7 @@ pub(super) fn failed(commands: &[Simple], code: i32, stderr: &str) -> bool {
 }
 
 /// Returns whether the command names a remote host.
-fn reaches(name: &str, one: &Simple) -> bool {
+fn reaches(name: &str, one: &ParsedCommand) -> bool {
     if name == "git" {
         let verb = one.operands().next().unwrap_or_default();
         let remote = matches!(verb, "clone" | "fetch" | "pull" | "push" | "ls-remote");
@@ -287,7 +287,7 @@ pub(super) fn is_loopback(text: &str) -> bool {
 }
 
 /// Code that opens connections to a host that is not this one.
-pub(super) fn by_code(one: &Simple) -> bool {
+pub(super) fn by_code(one: &ParsedCommand) -> bool {
     let runs =
         ["python", "python3", "node", "nodejs", "perl", "ruby", "deno", "bun", "php", "bash"];
     let code: Vec<&String> =
@@ -300,7 +300,7 @@ pub(super) fn by_code(one: &Simple) -> bool {
 
 #[cfg(test)]
 mod tests {
-    use super::super::words::of_line;
+    use super::super::command_parser::of_line;
     use super::*;
     use rstest::rstest;
 

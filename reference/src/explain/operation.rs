@@ -1,15 +1,15 @@
 //! The operation behind a refusal, a change or a read: from the words of the message, else from the
-//! role of the path in the command line ([`Roles`]).
+//! role of the path in the command line ([`PathRoles`]).
 
 use std::path::{Path, PathBuf};
 use std::sync::LazyLock;
 
 use regex::Regex;
 
-use super::ground::Op;
-use super::phrases::Class;
-use super::place::{ReadLink, resolve};
-use super::words::{NOTHING, Simple};
+use super::command_parser::{NOTHING, ParsedCommand};
+use super::errno_messages::RefusalClass;
+use super::policy_index::AccessKind;
+use super::resolve_path::{ReadLink, resolve};
 
 static WRITES: LazyLock<Option<Regex>> = LazyLock::new(|| {
     Regex::new(r"creat|touch|remov|unlink|delet|mkdir|rmdir|mkstemp|mktemp|make dir|mkfifo|mknod|renam|\bmov|\bwrit|truncat|chmod|chown|chgrp|changing|setting|set perm|set time|utime|copyfile|symlink|hard ?link|\blink\b|\block|temporary|for output|output file|append|overwrit|replac|\bsave|adding an object|not writable|install|backup|failed to open the file").ok()
@@ -71,8 +71,8 @@ const INTERPRETERS: [&str; 10] =
     ["python", "python3", "node", "nodejs", "perl", "ruby", "php", "deno", "bun", "lua"];
 
 /// The paths of a command line, and the operation on each.
-pub(super) struct Roles {
-    paths: Vec<(PathBuf, Op)>,
+pub(super) struct PathRoles {
+    paths: Vec<(PathBuf, AccessKind)>,
     written: Vec<String>,
     code: Vec<String>,
     /// Directories that relative paths may start at, the likeliest first.
@@ -80,21 +80,23 @@ pub(super) struct Roles {
 }
 
 /// Returns the operation that the words of a message name.
-pub(super) fn said(class: Class, words: &str) -> Op {
+pub(super) fn said(class: RefusalClass, words: &str) -> AccessKind {
     let has = |words_of: &LazyLock<Option<Regex>>| {
         words_of.as_ref().is_some_and(|regex: &Regex| regex.is_match(words))
     };
     match class {
-        Class::ReadOnly | Class::Busy | Class::CrossDevice => Op::Write,
-        _ if has(&READS) => Op::Read,
-        _ if has(&WRITES) => Op::Write,
-        _ => Op::Unknown,
+        RefusalClass::ReadOnly | RefusalClass::Busy | RefusalClass::CrossDevice => {
+            AccessKind::Write
+        }
+        _ if has(&READS) => AccessKind::Read,
+        _ if has(&WRITES) => AccessKind::Write,
+        _ => AccessKind::Unknown,
     }
 }
 
-impl Roles {
+impl PathRoles {
     /// Reads the paths of `commands`, started in `cwd`.
-    pub(super) fn new(commands: &[Simple], cwd: &Path, link: ReadLink<'_>) -> Self {
+    pub(super) fn new(commands: &[ParsedCommand], cwd: &Path, link: ReadLink<'_>) -> Self {
         let mut bases: Vec<PathBuf> = Vec::new();
         for one in commands {
             let entered = match one.program() {
@@ -104,7 +106,7 @@ impl Roles {
                 _ => None,
             };
             let last = bases.last().map_or(cwd, PathBuf::as_path).to_owned();
-            bases.extend(entered.map(|folder| last.join(folder)));
+            bases.extend(entered.map(|directory| last.join(directory)));
         }
         bases.reverse();
         bases.push(cwd.to_owned());
@@ -115,13 +117,13 @@ impl Roles {
         roles
     }
 
-    fn add(&mut self, one: &Simple, link: ReadLink<'_>) {
+    fn add(&mut self, one: &ParsedCommand, link: ReadLink<'_>) {
         for (paths, op) in parts(one) {
             for path in paths {
                 let bases = self.bases.clone();
                 let real = bases.iter().map(|base| resolve(base, path.as_ref(), true, link));
                 self.paths.extend(real.map(|real| (real, op)));
-                if op == Op::Write && path != NOTHING {
+                if op == AccessKind::Write && path != NOTHING {
                     self.written.push(path);
                 }
             }
@@ -130,10 +132,10 @@ impl Roles {
     }
 
     /// Returns the operation on `path`, which the message writes as `text`.
-    pub(super) fn of(&self, path: &Path, text: &str) -> Op {
+    pub(super) fn access_to(&self, path: &Path, text: &str) -> AccessKind {
         let named = self.paths.iter().filter(|(named, _)| path.starts_with(named));
         let nearest =
-            named.max_by_key(|(named, op)| (named.components().count(), *op == Op::Write));
+            named.max_by_key(|(named, op)| (named.components().count(), *op == AccessKind::Write));
         match nearest {
             Some((_, op)) => *op,
             None => self
@@ -141,8 +143,8 @@ impl Roles {
                 .iter()
                 .filter(|code| *code != text)
                 .map(|code| in_code(code, text))
-                .find(|op| *op != Op::Unknown)
-                .unwrap_or(Op::Unknown),
+                .find(|op| *op != AccessKind::Unknown)
+                .unwrap_or(AccessKind::Unknown),
         }
     }
 
@@ -153,8 +155,9 @@ impl Roles {
 }
 
 /// Returns the operands of one command, by operation.
-pub(super) fn parts(one: &Simple) -> Vec<(Vec<String>, Op)> {
-    let mut found = vec![(one.writes.clone(), Op::Write), (one.reads.clone(), Op::Read)];
+pub(super) fn parts(one: &ParsedCommand) -> Vec<(Vec<String>, AccessKind)> {
+    let mut found =
+        vec![(one.writes.clone(), AccessKind::Write), (one.reads.clone(), AccessKind::Read)];
     let operands: Vec<String> = one.operands().map(str::to_owned).collect();
     let in_place = one
         .words
@@ -167,9 +170,9 @@ pub(super) fn parts(one: &Simple) -> Vec<(Vec<String>, Op)> {
     let program = one.program();
     match program {
         "sed" | "perl" if in_place => {
-            found.push((operands.into_iter().skip(1).collect(), Op::Write));
+            found.push((operands.into_iter().skip(1).collect(), AccessKind::Write));
         }
-        "sed" => found.push((operands.into_iter().skip(1).collect(), Op::Read)),
+        "sed" => found.push((operands.into_iter().skip(1).collect(), AccessKind::Read)),
         "cp" | "rsync" | "scp" | "ln" | "link" => {
             debug_assert!(COPY.contains(&program));
             found.extend(copied(operands, option(&["-t", "--target-directory"])));
@@ -185,53 +188,53 @@ pub(super) fn parts(one: &Simple) -> Vec<(Vec<String>, Op)> {
                     .map(str::to_owned)
                     .collect()
             };
-            found.extend([(of("of="), Op::Write), (of("if="), Op::Read)]);
+            found.extend([(of("of="), AccessKind::Write), (of("if="), AccessKind::Read)]);
         }
         "find" => {
             let changes = one.words.iter().any(|word| {
                 matches!(word.as_str(), "-delete" | "rm" | "touch" | "chmod" | "chown" | "mv")
             });
-            found.push((operands, if changes { Op::Write } else { Op::Read }));
+            found.push((operands, if changes { AccessKind::Write } else { AccessKind::Read }));
         }
         "tar" | "bsdtar" => found.extend(archived(one)),
         "curl" => {
             let bundled = one.bundled('o').map(str::to_owned);
-            found.push((option(&["-o", "--output"]), Op::Write));
-            found.push((bundled.into_iter().collect(), Op::Write));
+            found.push((option(&["-o", "--output"]), AccessKind::Write));
+            found.push((bundled.into_iter().collect(), AccessKind::Write));
         }
         "gcc" | "cc" | "clang" | "sort" | "ld" | "rustc" | "go" => {
-            found.push((option(&["-o", "--output"]), Op::Write));
+            found.push((option(&["-o", "--output"]), AccessKind::Write));
         }
-        "wget" => found.push((option(&["-O", "--output-document", "-P"]), Op::Write)),
-        _ if CHANGE.contains(&program) => found.push((operands, Op::Write)),
+        "wget" => found.push((option(&["-O", "--output-document", "-P"]), AccessKind::Write)),
+        _ if CHANGE.contains(&program) => found.push((operands, AccessKind::Write)),
         "grep" | "egrep" | "fgrep" | "rg" if !one.words.iter().any(|word| word == "-e") => {
-            found.push((operands.into_iter().skip(1).collect(), Op::Read));
+            found.push((operands.into_iter().skip(1).collect(), AccessKind::Read));
         }
-        _ if READ.contains(&program) => found.push((operands, Op::Read)),
+        _ if READ.contains(&program) => found.push((operands, AccessKind::Read)),
         _ => {}
     }
     found
 }
 
 /// Returns the paths of an archiver: it writes the archive and reads its members, or the reverse.
-fn archived(one: &Simple) -> Vec<(Vec<String>, Op)> {
+fn archived(one: &ParsedCommand) -> Vec<(Vec<String>, AccessKind)> {
     let packs = one.words.get(1).is_some_and(|word| word.trim_start_matches('-').contains('c'));
     let at = one.words.iter().skip(1).position(|word| word.contains('f'));
     let archive = at.and_then(|at| one.words.get(at + 2)).cloned().into_iter().collect();
     if packs {
-        return vec![(archive, Op::Write)];
+        return vec![(archive, AccessKind::Write)];
     }
-    let folder = one.option(&["-C", "--directory"]).map(str::to_owned);
-    vec![(archive, Op::Read), (folder.into_iter().collect(), Op::Write)]
+    let directory = one.option(&["-C", "--directory"]).map(str::to_owned);
+    vec![(archive, AccessKind::Read), (directory.into_iter().collect(), AccessKind::Write)]
 }
 
 /// The destination is written, the sources are read.
-fn copied(mut operands: Vec<String>, target: Vec<String>) -> Vec<(Vec<String>, Op)> {
+fn copied(mut operands: Vec<String>, target: Vec<String>) -> Vec<(Vec<String>, AccessKind)> {
     let to = match target.is_empty() {
         true => operands.pop().into_iter().collect(),
         false => target,
     };
-    vec![(to, Op::Write), (operands, Op::Read)]
+    vec![(to, AccessKind::Write), (operands, AccessKind::Read)]
 }
 
 static CHANGING_CODE: LazyLock<Option<(Regex, Regex)>> = LazyLock::new(|| {
@@ -241,55 +244,55 @@ static CHANGING_CODE: LazyLock<Option<(Regex, Regex)>> = LazyLock::new(|| {
 });
 
 /// The code that is given to an interpreter.
-pub(super) fn code(one: &Simple) -> impl Iterator<Item = &String> {
+pub(super) fn code(one: &ParsedCommand) -> impl Iterator<Item = &String> {
     let program = one.program().trim_end_matches(|c: char| c.is_ascii_digit() || c == '.');
     let runs = INTERPRETERS.contains(&one.program()) || INTERPRETERS.contains(&program);
     one.words.iter().skip(1).filter(move |word| runs && word.len() > 3)
 }
 
 /// Returns the operation that a piece of code performs on the path it names as `text`.
-pub(super) fn in_code(code: &str, text: &str) -> Op {
-    let Some((before, after)) = CHANGING_CODE.as_ref() else { return Op::Unknown };
-    let mut op = Op::Unknown;
+pub(super) fn in_code(code: &str, text: &str) -> AccessKind {
+    let Some((before, after)) = CHANGING_CODE.as_ref() else { return AccessKind::Unknown };
+    let mut op = AccessKind::Unknown;
     for (at, _) in code.match_indices(text).take(16) {
         let head = &code[code[..at].char_indices().rev().nth(60).map_or(0, |(at, _)| at)..at];
         let tail = &code[at + text.len()..];
         if before.is_match(head) || after.is_match(tail) {
-            return Op::Write;
+            return AccessKind::Write;
         }
-        op = Op::Read;
+        op = AccessKind::Read;
     }
     op
 }
 
 #[cfg(test)]
 mod tests {
-    use super::super::words::of_line;
+    use super::super::command_parser::of_line;
     use super::*;
     use rstest::rstest;
 
     #[rstest]
-    #[case("echo x > /etc/x", "/etc/x", Op::Write)]
-    #[case("cat < /etc/x", "/etc/x", Op::Read)]
-    #[case("cp /etc/x /usr/", "/usr/x", Op::Write)]
-    #[case("cp /etc/x /usr/", "/etc/x", Op::Read)]
-    #[case("cd /etc && touch x", "/etc/x", Op::Write)]
-    #[case("tar -xf a.tar -C /etc", "/etc/b", Op::Write)]
-    #[case("sed -i s/a/b/ /etc/x", "/etc/x", Op::Write)]
-    #[case("python3 -c \"open('/etc/x','w')\"", "/etc/x", Op::Write)]
-    #[case("python3 -c \"open('/etc/x').read()\"", "/etc/x", Op::Read)]
-    #[case("node -e \"fs.writeFileSync('/etc/x', 'a')\"", "/etc/x", Op::Write)]
-    #[case("./gen", "/etc/x", Op::Unknown)]
-    fn a_path_has_a_part(#[case] line: &str, #[case] path: &str, #[case] op: Op) {
-        let roles = Roles::new(&of_line(line), "/w".as_ref(), &|_| None);
-        assert_eq!(roles.of(path.as_ref(), path), op);
+    #[case("echo x > /etc/x", "/etc/x", AccessKind::Write)]
+    #[case("cat < /etc/x", "/etc/x", AccessKind::Read)]
+    #[case("cp /etc/x /usr/", "/usr/x", AccessKind::Write)]
+    #[case("cp /etc/x /usr/", "/etc/x", AccessKind::Read)]
+    #[case("cd /etc && touch x", "/etc/x", AccessKind::Write)]
+    #[case("tar -xf a.tar -C /etc", "/etc/b", AccessKind::Write)]
+    #[case("sed -i s/a/b/ /etc/x", "/etc/x", AccessKind::Write)]
+    #[case("python3 -c \"open('/etc/x','w')\"", "/etc/x", AccessKind::Write)]
+    #[case("python3 -c \"open('/etc/x').read()\"", "/etc/x", AccessKind::Read)]
+    #[case("node -e \"fs.writeFileSync('/etc/x', 'a')\"", "/etc/x", AccessKind::Write)]
+    #[case("./gen", "/etc/x", AccessKind::Unknown)]
+    fn a_path_has_a_part(#[case] line: &str, #[case] path: &str, #[case] op: AccessKind) {
+        let roles = PathRoles::new(&of_line(line), "/w".as_ref(), &|_| None);
+        assert_eq!(roles.access_to(path.as_ref(), path), op);
     }
 
     #[rstest]
-    #[case("touch: cannot touch ' ': permission denied", Op::Write)]
-    #[case("cat:  : permission denied", Op::Unknown)]
-    #[case("ls: cannot open directory ' ': permission denied", Op::Read)]
-    fn a_message_says_what_was_done(#[case] words: &str, #[case] op: Op) {
-        assert_eq!(said(Class::Access, words), op);
+    #[case("touch: cannot touch ' ': permission denied", AccessKind::Write)]
+    #[case("cat:  : permission denied", AccessKind::Unknown)]
+    #[case("ls: cannot open directory ' ': permission denied", AccessKind::Read)]
+    fn a_message_says_what_was_done(#[case] words: &str, #[case] op: AccessKind) {
+        assert_eq!(said(RefusalClass::Access, words), op);
     }
 }

@@ -4,10 +4,10 @@ use boxproof_cases::protocol::{Blocked, Stage};
 
 /// Explains a run that did not start for want of a mechanism.
 pub(crate) fn unavailable(message: &str) -> Blocked {
-    let rule = Rule::BackendUnavailable;
+    let rule = DenialRule::BackendUnavailable;
     Blocked {
         stage: Stage::BackendSetup,
-        rule: rule.word().to_owned(),
+        rule: rule.rule_name().to_owned(),
         operation: None,
         path: None,
         reason: rule.reason(message),
@@ -18,7 +18,7 @@ pub(crate) fn unavailable(message: &str) -> Blocked {
 
 /// A rule that refused.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Rule {
+pub(super) enum DenialRule {
     OutsideWrite,
     Metadata,
     GitMetadata,
@@ -31,9 +31,9 @@ pub(super) enum Rule {
     ReadDenied,
 }
 
-impl Rule {
+impl DenialRule {
     /// Its word.
-    pub(super) fn word(self) -> &'static str {
+    pub(super) fn rule_name(self) -> &'static str {
         match self {
             Self::OutsideWrite => "outside_workspace_write",
             Self::Metadata => "protected_metadata_write",

@@ -1,7 +1,7 @@
 //! A shell line as a tree: lists of pipelines, with nested commands ([`parse`]). Parses only as
 //! much of the shell grammar as finding the command behind the exit code requires. Pure.
 
-use super::tokens::{self, Token};
+use super::tokens::{self, ShellToken};
 
 /// The maximum depth of nested commands that are parsed.
 const DEEPEST: usize = 6;
@@ -10,7 +10,7 @@ const LONGEST: usize = 64 * 1024;
 
 /// The operator that follows a command.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
-pub(super) enum Joint {
+pub(super) enum CommandConnector {
     /// The next one is run however it ended.
     #[default]
     Then,
@@ -21,7 +21,7 @@ pub(super) enum Joint {
 
 /// One program with its arguments.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
-pub(super) struct Step {
+pub(super) struct ScriptCommand {
     /// The words without quotes; expansions stay as written.
     pub(super) words: Vec<String>,
     /// Names that are assigned before it.
@@ -33,10 +33,10 @@ pub(super) struct Step {
     /// Its own complaints are not seen.
     pub(super) hushed: bool,
     /// Lines of command substitutions in its words.
-    pub(super) inner: Vec<Script>,
+    pub(super) inner: Vec<ShellScript>,
 }
 
-impl Step {
+impl ScriptCommand {
     /// The program's name.
     pub(super) fn program(&self) -> &str {
         self.words.first().map_or("", |word| word.rsplit('/').next().unwrap_or(word))
@@ -45,23 +45,23 @@ impl Step {
 
 /// One part of a list.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(super) enum Node {
-    Step(Step),
+pub(super) enum ScriptNode {
+    Step(ScriptCommand),
     /// Brackets, or the script of another shell.
-    Group(Script),
+    Group(ShellScript),
     /// `if`, `case` and loops: the conditions, and the bodies.
     Choice {
-        asked: Vec<Script>,
-        done: Vec<Script>,
+        asked: Vec<ShellScript>,
+        done: Vec<ShellScript>,
     },
     /// A function is made, and nothing run.
-    Function(String, Script),
+    Function(String, ShellScript),
 }
 
 /// Commands and the operator behind each.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
-pub(super) struct Script {
-    pub(super) parts: Vec<(Node, Joint)>,
+pub(super) struct ShellScript {
+    pub(super) parts: Vec<(ScriptNode, CommandConnector)>,
     /// The first failure ends it.
     pub(super) errexit: bool,
     /// A pipeline fails if any of its commands does.
@@ -69,23 +69,26 @@ pub(super) struct Script {
 }
 
 /// Returns the script of `argv`, which is parsed as a line if it gives one to a shell.
-pub(super) fn of_argv(argv: &[String]) -> Script {
-    let step = Step { words: argv.to_vec(), ..Step::default() };
-    Script { parts: vec![(unfolded(step, 0), Joint::Then)], ..Script::default() }
+pub(super) fn of_argv(argv: &[String]) -> ShellScript {
+    let step = ScriptCommand { words: argv.to_vec(), ..ScriptCommand::default() };
+    ShellScript {
+        parts: vec![(unfolded(step, 0), CommandConnector::Then)],
+        ..ShellScript::default()
+    }
 }
 
 /// Parses `line`.
-pub(super) fn parse(line: &str) -> Script {
+pub(super) fn parse(line: &str) -> ShellScript {
     nested(line, 0)
 }
 
-fn nested(line: &str, depth: usize) -> Script {
+fn nested(line: &str, depth: usize) -> ShellScript {
     let mut end = line.len().min(LONGEST);
     while !line.is_char_boundary(end) {
         end -= 1;
     }
-    let tokens = tokens::of(&line[..end]);
-    let mut reader = Reader { tokens: &tokens, at: 0, depth };
+    let tokens = tokens::tokenize(&line[..end]);
+    let mut reader = ScriptReader { tokens: &tokens, at: 0, depth };
     let mut script = reader.list(&[]);
     while reader.at < tokens.len() {
         // An end without a beginning.
@@ -94,7 +97,7 @@ fn nested(line: &str, depth: usize) -> Script {
     }
     let sets = |option: &str, letter: char| {
         script.parts.iter().any(|(node, _)| match node {
-            Node::Step(step) if step.program() == "set" => step.words.iter().any(|word| {
+            ScriptNode::Step(step) if step.program() == "set" => step.words.iter().any(|word| {
                 word == option
                     || word.starts_with('-') && !word.starts_with("--") && word.contains(letter)
             }),
@@ -102,36 +105,37 @@ fn nested(line: &str, depth: usize) -> Script {
         })
     };
     let (errexit, pipefail) = (sets("errexit", 'e'), sets("pipefail", '\0'));
-    Script { errexit, pipefail, ..script }
+    ShellScript { errexit, pipefail, ..script }
 }
 
-struct Reader<'a> {
-    tokens: &'a [Token],
+struct ScriptReader<'a> {
+    tokens: &'a [ShellToken],
     at: usize,
     depth: usize,
 }
 
-impl Reader<'_> {
+impl ScriptReader<'_> {
     fn keyword(&self) -> Option<&str> {
         match self.tokens.get(self.at) {
-            Some(Token::Word { text, bare: true, .. }) => Some(text),
-            Some(Token::Open) => Some("("),
-            Some(Token::Close) => Some(")"),
+            Some(ShellToken::Word { text, bare: true, .. }) => Some(text),
+            Some(ShellToken::Open) => Some("("),
+            Some(ShellToken::Close) => Some(")"),
             _ => None,
         }
     }
 
     /// Reads commands up to one of `ends`, which is not consumed, or to an end without a beginning.
-    fn list(&mut self, ends: &[&str]) -> Script {
-        let mut script = Script::default();
+    fn list(&mut self, ends: &[&str]) -> ShellScript {
+        let mut script = ShellScript::default();
         while let Some(token) = self.tokens.get(self.at) {
             let stops = ["then", "else", "elif", "fi", "do", "done", "esac", "}", ")", ";;"];
             if self.keyword().is_some_and(|word| ends.contains(&word) || stops.contains(&word)) {
                 break;
             }
             match token {
-                Token::Joint(joint) => {
-                    if let Some(last) = script.parts.last_mut().filter(|last| last.1 == Joint::Then)
+                ShellToken::Joint(joint) => {
+                    if let Some(last) =
+                        script.parts.last_mut().filter(|last| last.1 == CommandConnector::Then)
                     {
                         last.1 = *joint;
                     }
@@ -139,14 +143,14 @@ impl Reader<'_> {
                 }
                 _ => {
                     let node = self.command();
-                    script.parts.push((node, Joint::Then));
+                    script.parts.push((node, CommandConnector::Then));
                 }
             }
         }
         script
     }
 
-    fn command(&mut self) -> Node {
+    fn command(&mut self) -> ScriptNode {
         if self.keyword() == Some("!") {
             self.at += 1;
             return self.command();
@@ -169,18 +173,18 @@ impl Reader<'_> {
         }
     }
 
-    fn enclosed(&mut self, end: &'static str) -> Node {
+    fn enclosed(&mut self, end: &'static str) -> ScriptNode {
         self.at += 1;
         let script = self.list(&[end]);
         self.at += 1;
-        let (mut step, to) = (Step::default(), self.at);
+        let (mut step, to) = (ScriptCommand::default(), self.at);
         self.redirections(&mut step);
         debug_assert!(self.at >= to);
-        Node::Group(script)
+        ScriptNode::Group(script)
     }
 
     /// Reads `if …; then …; else …; fi` and similar; the first word is skipped.
-    fn choice(&mut self, end: &'static str) -> Node {
+    fn choice(&mut self, end: &'static str) -> ScriptNode {
         let (mut asked, mut done) = (Vec::new(), Vec::new());
         let mut asks = !matches!(self.keyword(), Some("do" | "in"));
         self.at += 1;
@@ -199,9 +203,9 @@ impl Reader<'_> {
             self.at += 1;
         }
         self.at += 1;
-        let mut step = Step::default();
+        let mut step = ScriptCommand::default();
         self.redirections(&mut step);
-        Node::Choice { asked, done }
+        ScriptNode::Choice { asked, done }
     }
 
     fn skip_to(&mut self, word: &str) {
@@ -210,8 +214,8 @@ impl Reader<'_> {
         }
     }
 
-    fn redirections(&mut self, step: &mut Step) {
-        while let Some(Token::Redirect(to)) = self.tokens.get(self.at) {
+    fn redirections(&mut self, step: &mut ScriptCommand) {
+        while let Some(ShellToken::Redirect(to)) = self.tokens.get(self.at) {
             step.to_stderr |= to.is_copy_of_stderr();
             step.hushed |= to.of_stderr && to.file.as_deref() != Some("&1");
             step.files.extend(to.file.clone().filter(|file| !file.starts_with('&')));
@@ -219,12 +223,12 @@ impl Reader<'_> {
         }
     }
 
-    fn step(&mut self) -> Node {
-        let mut step = Step::default();
+    fn step(&mut self) -> ScriptNode {
+        let mut step = ScriptCommand::default();
         loop {
             self.redirections(&mut step);
             match self.tokens.get(self.at) {
-                Some(Token::Word { text, inner, .. }) => {
+                Some(ShellToken::Word { text, inner, .. }) => {
                     if self.depth < DEEPEST {
                         step.inner.extend(inner.iter().map(|line| nested(line, self.depth + 1)));
                     }
@@ -235,17 +239,22 @@ impl Reader<'_> {
                     }
                     self.at += 1;
                 }
-                Some(Token::Open) if step.words.len() == 1 => {
+                Some(ShellToken::Open) if step.words.len() == 1 => {
                     // `name() { …; }`
                     self.at += 2;
-                    while self.tokens.get(self.at) == Some(&Token::Joint(Joint::Then)) {
+                    while self.tokens.get(self.at)
+                        == Some(&ShellToken::Joint(CommandConnector::Then))
+                    {
                         self.at += 1;
                     }
                     let body = self.command();
-                    let body = Script { parts: vec![(body, Joint::Then)], ..Script::default() };
-                    return Node::Function(step.words.remove(0), body);
+                    let body = ShellScript {
+                        parts: vec![(body, CommandConnector::Then)],
+                        ..ShellScript::default()
+                    };
+                    return ScriptNode::Function(step.words.remove(0), body);
                 }
-                Some(Token::Open) => self.at += 1,
+                Some(ShellToken::Open) => self.at += 1,
                 _ => break,
             }
         }
@@ -269,7 +278,7 @@ const WRAPPERS: [&str; 15] = [
 const SHELLS: [&str; 7] = ["sh", "bash", "dash", "zsh", "ksh", "ash", "fish"];
 
 /// Removes wrappers from `step`, and replaces a shell by its script.
-fn unfolded(mut step: Step, depth: usize) -> Node {
+fn unfolded(mut step: ScriptCommand, depth: usize) -> ScriptNode {
     while WRAPPERS.contains(&step.program()) && step.words.len() > 1 {
         let wrapper = step.words.remove(0);
         while step.words.len() > 1 && step.words[0].starts_with('-') {
@@ -282,7 +291,7 @@ fn unfolded(mut step: Step, depth: usize) -> Node {
             step.words.remove(0);
         }
         if wrapper == "eval" && depth < DEEPEST {
-            return Node::Group(nested(&step.words.join(" "), depth + 1));
+            return ScriptNode::Group(nested(&step.words.join(" "), depth + 1));
         }
     }
     if SHELLS.contains(&step.program()) && depth < DEEPEST {
@@ -295,8 +304,8 @@ fn unfolded(mut step: Step, depth: usize) -> Node {
             script.errexit |= step.words[at].contains('e');
             script.errexit |= step.words[..at].iter().any(|word| word == "-e");
             script.pipefail |= step.words[..at].iter().any(|word| word == "pipefail");
-            return Node::Group(script);
+            return ScriptNode::Group(script);
         }
     }
-    Node::Step(step)
+    ScriptNode::Step(step)
 }

@@ -48,7 +48,7 @@ fn rule_of(run: &Recorded) -> String {
     let protects = run.policy.protect != boxproof_cases::protocol::Protect::None;
     let held = if protects { held.as_slice() } else { &[] };
     let command = Command::Argv(run.argv.clone());
-    let finished = Finished {
+    let finished = CompletedRun {
         policy: &run.policy,
         law: None,
         command: &command,
@@ -60,12 +60,12 @@ fn rule_of(run: &Recorded) -> String {
         stderr: Some(run.stderr.as_bytes()),
         refused: &[],
         refused_routes: run.refused_routes,
-        dialect: Dialect::Neutral,
+        dialect: RuleDialect::Neutral,
         root: run.root,
         held,
         secrets: &[],
     };
-    let look = Look {
+    let look = HostLookup {
         link: &|path| (path == Path::new("/w/link")).then(|| "/o".into()),
         there: &|path| HOST_HAS.iter().any(|there| path == Path::new(there)),
         runs: &|path| path != Path::new("/w/a"),
@@ -106,7 +106,7 @@ fn said(command: &[&str], stderr: &[u8], refused: &[PathBuf], secrets: &[&str]) 
     let secrets: Vec<String> = secrets.iter().map(|secret| (*secret).to_owned()).collect();
     let mut policy = Policy::new("/w");
     policy.protect = boxproof_cases::protocol::Protect::Metadata;
-    let finished = Finished {
+    let finished = CompletedRun {
         policy: &policy,
         law: None,
         command: &command,
@@ -118,12 +118,12 @@ fn said(command: &[&str], stderr: &[u8], refused: &[PathBuf], secrets: &[&str]) 
         stderr: Some(stderr),
         refused,
         refused_routes: None,
-        dialect: Dialect::Neutral,
+        dialect: RuleDialect::Neutral,
         root: false,
         held: &[],
         secrets: &secrets,
     };
-    let look = Look {
+    let look = HostLookup {
         link: &|_| None,
         there: &|_| false,
         runs: &|_| true,
@@ -138,7 +138,7 @@ const SECRET: &str = "s3cr3t-value";
 
 #[rstest]
 #[case::in_stderr(&["touch", "x"], "touch: cannot touch '/o/s3cr3t-value': Read-only file system\n", &[])]
-#[case::in_a_folder(&["p"], "p: /o/s3cr3t-value/x: Read-only file system\n", &[])]
+#[case::in_a_directory(&["p"], "p: /o/s3cr3t-value/x: Read-only file system\n", &[])]
 #[case::in_argv(&["sh", "-c", "touch /o/as3cr3t-valueb 2>/dev/null"], "", &[])]
 #[case::handed_over(&["p"], "", &["/w/.codex/s3cr3t-value"])]
 fn no_secret_is_told(#[case] command: &[&str], #[case] stderr: &str, #[case] refused: &[&str]) {

@@ -1,17 +1,17 @@
 //! The tokens of a shell line. Pure.
 
-use super::script::Joint;
+use super::script::CommandConnector;
 
 /// A redirection.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
-pub(super) struct Redirect {
+pub(super) struct ShellRedirect {
     /// It redirects stderr.
     pub(super) of_stderr: bool,
     /// The file, or the copied descriptor behind `&`.
     pub(super) file: Option<String>,
 }
 
-impl Redirect {
+impl ShellRedirect {
     /// Returns whether it redirects stdout to stderr.
     pub(super) fn is_copy_of_stderr(&self) -> bool {
         let names = ["&2", "/dev/stderr", "/proc/self/fd/2", "/dev/fd/2"];
@@ -21,7 +21,7 @@ impl Redirect {
 
 /// A token.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(super) enum Token {
+pub(super) enum ShellToken {
     Word {
         text: String,
         /// Nothing in it was quoted.
@@ -29,39 +29,39 @@ pub(super) enum Token {
         /// Lines in `$(…)` or backquotes.
         inner: Vec<String>,
     },
-    Redirect(Redirect),
-    Joint(Joint),
+    Redirect(ShellRedirect),
+    Joint(CommandConnector),
     Open,
     Close,
 }
 
 /// Returns the tokens of `line`.
-pub(super) fn of(line: &str) -> Vec<Token> {
+pub(super) fn tokenize(line: &str) -> Vec<ShellToken> {
     let mut lexer =
-        Lexer { left: line, found: Vec::new(), word: None, next: None, ends: Vec::new() };
+        ScriptLexer { left: line, found: Vec::new(), word: None, next: None, ends: Vec::new() };
     while lexer.step() {}
     lexer.end_word();
     lexer.found
 }
 
 #[derive(Default)]
-struct Word {
+struct PendingWord {
     text: String,
     quoted: bool,
     inner: Vec<String>,
 }
 
-struct Lexer<'a> {
+struct ScriptLexer<'a> {
     left: &'a str,
-    found: Vec<Token>,
-    word: Option<Word>,
+    found: Vec<ShellToken>,
+    word: Option<PendingWord>,
     /// The redirection that the next word belongs to.
-    next: Option<Redirect>,
+    next: Option<ShellRedirect>,
     /// Words that end here-documents, which begin on the next line.
     ends: Vec<String>,
 }
 
-impl<'a> Lexer<'a> {
+impl<'a> ScriptLexer<'a> {
     fn take(&mut self, bytes: usize) -> &'a str {
         let (taken, left) = self.left.split_at(bytes);
         self.left = left;
@@ -76,21 +76,22 @@ impl<'a> Lexer<'a> {
         found
     }
 
-    fn word(&mut self) -> &mut Word {
+    fn current_word(&mut self) -> &mut PendingWord {
         self.word.get_or_insert_default()
     }
 
     fn end_word(&mut self) {
-        let Some(Word { text, quoted, inner }) = self.word.take() else { return };
+        let Some(PendingWord { text, quoted, inner }) = self.word.take() else { return };
         match self.next.take() {
             Some(redirect) => {
-                self.found.push(Token::Redirect(Redirect { file: Some(text), ..redirect }));
+                self.found
+                    .push(ShellToken::Redirect(ShellRedirect { file: Some(text), ..redirect }));
             }
-            None => self.found.push(Token::Word { text, bare: !quoted, inner }),
+            None => self.found.push(ShellToken::Word { text, bare: !quoted, inner }),
         }
     }
 
-    fn mark(&mut self, token: Token) {
+    fn mark(&mut self, token: ShellToken) {
         self.end_word();
         self.found.push(token);
     }
@@ -99,9 +100,9 @@ impl<'a> Lexer<'a> {
     fn step(&mut self) -> bool {
         let Some(sign) = self.left.chars().next() else { return false };
         for (text, token) in [
-            ("&&", Token::Joint(Joint::And)),
-            ("||", Token::Joint(Joint::Or)),
-            (";;", Token::Word { text: ";;".to_owned(), bare: true, inner: Vec::new() }),
+            ("&&", ShellToken::Joint(CommandConnector::And)),
+            ("||", ShellToken::Joint(CommandConnector::Or)),
+            (";;", ShellToken::Word { text: ";;".to_owned(), bare: true, inner: Vec::new() }),
         ] {
             if self.take_if(text) {
                 self.mark(token);
@@ -122,7 +123,7 @@ impl<'a> Lexer<'a> {
                 let end = self.left.find('\'').unwrap_or(self.left.len());
                 let text = self.take(end);
                 self.take_if("'");
-                let word = self.word();
+                let word = self.current_word();
                 word.quoted = true;
                 word.text.push_str(text);
             }
@@ -130,7 +131,7 @@ impl<'a> Lexer<'a> {
             '\\' => {
                 let next = self.left.chars().next();
                 self.take(next.map_or(0, char::len_utf8));
-                let word = self.word();
+                let word = self.current_word();
                 word.quoted = true;
                 word.text.extend(next.filter(|c| *c != '\n'));
             }
@@ -140,23 +141,23 @@ impl<'a> Lexer<'a> {
             }
             '|' => {
                 self.take_if("&");
-                self.mark(Token::Joint(Joint::Pipe));
+                self.mark(ShellToken::Joint(CommandConnector::Pipe));
             }
             '\n' => {
-                self.mark(Token::Joint(Joint::Then));
+                self.mark(ShellToken::Joint(CommandConnector::Then));
                 self.skip_documents();
             }
-            ';' | '&' => self.mark(Token::Joint(Joint::Then)),
-            '(' => self.mark(Token::Open),
-            ')' => self.mark(Token::Close),
+            ';' | '&' => self.mark(ShellToken::Joint(CommandConnector::Then)),
+            '(' => self.mark(ShellToken::Open),
+            ')' => self.mark(ShellToken::Close),
             c if c.is_whitespace() => self.end_word(),
-            c => self.word().text.push(c),
+            c => self.current_word().text.push(c),
         }
         true
     }
 
     fn double_quoted(&mut self) {
-        self.word().quoted = true;
+        self.current_word().quoted = true;
         while let Some(sign) = self.left.chars().next() {
             if self.left.starts_with("$(") || sign == '`' {
                 self.substitution();
@@ -168,9 +169,9 @@ impl<'a> Lexer<'a> {
                 '\\' => {
                     let next = self.left.chars().next();
                     self.take(next.map_or(0, char::len_utf8));
-                    self.word().text.extend(next);
+                    self.current_word().text.extend(next);
                 }
-                sign => self.word().text.push(sign),
+                sign => self.current_word().text.push(sign),
             }
         }
     }
@@ -182,7 +183,7 @@ impl<'a> Lexer<'a> {
         let end = if close == ')' { closing(self.left) } else { self.left.find('`') };
         let line = self.take(end.unwrap_or(self.left.len()));
         self.take_if(if close == ')' { ")" } else { "`" });
-        let word = self.word();
+        let word = self.current_word();
         word.quoted = true;
         word.text.push_str(open);
         word.text.push_str(line);
@@ -216,21 +217,21 @@ impl<'a> Lexer<'a> {
             let end = closing(self.left).unwrap_or(self.left.len());
             let line = self.take(end).to_owned();
             self.take_if(")");
-            self.word().inner.push(line);
+            self.current_word().inner.push(line);
             return;
         }
         while self.take_if(">") || self.take_if("|") {}
-        self.next = Some(Redirect { of_stderr, file: None });
+        self.next = Some(ShellRedirect { of_stderr, file: None });
         if self.take_if("&") {
-            self.word().text.push('&');
+            self.current_word().text.push('&');
         }
     }
 
     /// The next word names no file.
     fn no_file(&mut self) {
         self.take(self.left.len() - self.left.trim_start_matches([' ', '\t']).len());
-        self.next = Some(Redirect::default());
-        self.word().text.push('&');
+        self.next = Some(ShellRedirect::default());
+        self.current_word().text.push('&');
     }
 
     fn skip_documents(&mut self) {

@@ -1,17 +1,17 @@
 //! Compound commands that every shell has alike: groups, conditions and loops. What they hold is
 //! found as if it stood in a list.
 
-use super::lex::{Lexer, Unsure};
+use super::lex::{GrantLexer, ParseFailure};
 use super::parse::{lines, list};
-use super::word::{Simple, Word};
+use super::word::{ShellWord, SimpleCommand};
 
 /// The error of a compound command without an end.
-const OPEN: Unsure = "a compound command is not closed";
+const OPEN: ParseFailure = "a compound command is not closed";
 /// Keywords behind which a list begins.
 const BEGIN: [&str; 8] = ["{", "if", "then", "elif", "else", "while", "until", "do"];
 
 /// Takes the compound command that begins here, if one does.
-pub(super) fn command(lexer: &mut Lexer<'_>) -> Result<bool, Unsure> {
+pub(super) fn command(lexer: &mut GrantLexer<'_>) -> Result<bool, ParseFailure> {
     let Some(keyword) = lexer.keyword() else { return Ok(false) };
     match keyword.as_str() {
         "{" | "if" | "while" | "until" => {}
@@ -47,7 +47,7 @@ pub(super) fn command(lexer: &mut Lexer<'_>) -> Result<bool, Unsure> {
 }
 
 /// Reads `NAME in WORD …` up to the list: the name gets an unknown value.
-fn loops_over(lexer: &mut Lexer<'_>) -> Result<(), Unsure> {
+fn loops_over(lexer: &mut GrantLexer<'_>) -> Result<(), ParseFailure> {
     lexer.skip_blanks();
     let name = lexer.keyword().ok_or(OPEN)?;
     take(lexer, &name)?;
@@ -56,7 +56,10 @@ fn loops_over(lexer: &mut Lexer<'_>) -> Result<(), Unsure> {
         return Err("a loop goes over arguments that are not known");
     }
     take(lexer, "in")?;
-    lexer.found.push(Simple { assigned: vec![(name, Word::anything())], ..Simple::default() });
+    lexer.found.push(SimpleCommand {
+        assigned: vec![(name, ShellWord::anything())],
+        ..SimpleCommand::default()
+    });
     loop {
         lexer.skip_between();
         match lexer.peek() {
@@ -66,7 +69,7 @@ fn loops_over(lexer: &mut Lexer<'_>) -> Result<(), Unsure> {
             }
             Some('\n') => break,
             None | Some('&' | '|' | '<' | '>' | '(' | ')') => return Err(OPEN),
-            Some(_) => _ = lexer.word()?,
+            Some(_) => _ = lexer.read_word()?,
         }
     }
     lines(lexer)?;
@@ -77,7 +80,7 @@ fn loops_over(lexer: &mut Lexer<'_>) -> Result<(), Unsure> {
 }
 
 /// Takes `keyword`, which stands here; a word has to end behind it.
-fn take(lexer: &mut Lexer<'_>, keyword: &str) -> Result<(), Unsure> {
+fn take(lexer: &mut GrantLexer<'_>, keyword: &str) -> Result<(), ParseFailure> {
     for _ in keyword.chars() {
         lexer.chars.next();
     }

@@ -1,11 +1,11 @@
 //! One command of git: its options before the subcommand, the subcommand, and its arguments.
 
-use super::config;
-use super::judge::{Part, Scene};
-use super::options::{Given, Odd, Options};
-use super::place;
-use super::subcommands::{DESTROYS, Kind, SETS, STRATEGIES, SUBCOMMANDS};
-use super::word::Word;
+use super::classify::{CommandClass, LineContext};
+use super::git_config;
+use super::git_paths;
+use super::options::{OptionError, OptionTable, ParsedArguments};
+use super::subcommands::{DESTROYS, SETS, STRATEGIES, SUBCOMMANDS, SubcommandKind};
+use super::word::ShellWord;
 
 /// Options before the subcommand that affect nothing but the output.
 const SHOWN: [&str; 7] = [
@@ -21,11 +21,11 @@ const SHOWN: [&str; 7] = [
 const ALONE: [&str; 4] = ["--version", "-v", "--help", "-h"];
 
 /// Judges the command `git words`.
-pub(super) fn judge(scene: &Scene<'_>, words: &[Word]) -> Part {
-    let refused = |why: String| Part::Refused(why, suspected(words));
+pub(super) fn judge(scene: &LineContext<'_>, words: &[ShellWord]) -> CommandClass {
+    let refused = |why: String| CommandClass::Refused(why, suspected(words));
     let (name, rest) = match before(scene, words) {
         Ok(Some(found)) => found,
-        Ok(None) => return Part::Harmless,
+        Ok(None) => return CommandClass::Harmless,
         Err(why) => return refused(why),
     };
     let Some((name, kind)) = SUBCOMMANDS.iter().find(|(known, _)| *known == name) else {
@@ -39,9 +39,9 @@ pub(super) fn judge(scene: &Scene<'_>, words: &[Word]) -> Part {
 
 /// Returns the subcommand and its arguments; none where git only prints information about itself.
 fn before<'a>(
-    scene: &Scene<'_>,
-    words: &'a [Word],
-) -> Result<Option<(&'a str, &'a [Word])>, String> {
+    scene: &LineContext<'_>,
+    words: &'a [ShellWord],
+) -> Result<Option<(&'a str, &'a [ShellWord])>, String> {
     let mut rest = words;
     while let Some((word, after)) = rest.split_first() {
         let Some(text) = word.known() else {
@@ -50,7 +50,7 @@ fn before<'a>(
         rest = match text {
             text if SHOWN.contains(&text) => after,
             text if ALONE.contains(&text) => return Ok(None),
-            "-C" => folder(scene, after)?,
+            "-C" => directory(scene, after)?,
             "-c" => setting(after)?,
             text if text.starts_with('-') => {
                 let name = text.split('=').next().unwrap_or(text);
@@ -62,40 +62,49 @@ fn before<'a>(
     Ok(None)
 }
 
-fn folder<'a>(scene: &Scene<'_>, after: &'a [Word]) -> Result<&'a [Word], String> {
+fn directory<'a>(
+    scene: &LineContext<'_>,
+    after: &'a [ShellWord],
+) -> Result<&'a [ShellWord], String> {
     match after.split_first() {
-        Some((folder, rest))
-            if folder.top || folder.known().is_some_and(|one| place::within(scene, one)) =>
+        Some((directory, rest))
+            if directory.top
+                || directory.known().is_some_and(|one| git_paths::within(scene, one)) =>
         {
             Ok(rest)
         }
-        _ => Err("git -C leads out of the workspace, or nobody knows where".to_owned()),
+        _ => Err("git -C leads out of the workspace, or to an unknown place".to_owned()),
     }
 }
 
-fn setting(after: &[Word]) -> Result<&[Word], String> {
+fn setting(after: &[ShellWord]) -> Result<&[ShellWord], String> {
     match after.split_first() {
         Some((setting, rest)) => match setting.known() {
-            Some(text) if config::is_kind(text) => Ok(rest),
+            Some(text) if git_config::is_kind(text) => Ok(rest),
             _ => Err(format!("git -c {} is not known to be harmless", setting.text)),
         },
         None => Err("git -c has no setting".to_owned()),
     }
 }
 
-fn subcommand(name: &'static str, kind: Kind, words: &[Word]) -> Result<Part, String> {
+fn subcommand(
+    name: &'static str,
+    kind: SubcommandKind,
+    words: &[ShellWord],
+) -> Result<CommandClass, String> {
     named(name, words)?;
     match kind {
-        Kind::Granted => Ok(Part::Changes(name)),
-        Kind::GrantedWith(options) => {
+        SubcommandKind::Granted => Ok(CommandClass::Changes(name)),
+        SubcommandKind::GrantedWith(options) => {
             let given = read(name, options, words)?;
             if matches!(name, "merge" | "rebase" | "cherry-pick" | "revert") {
                 strategies(&given)?;
             }
-            Ok(Part::Changes(name))
+            Ok(CommandClass::Changes(name))
         }
-        Kind::GrantedAs { verbs, options, looks: looking } => {
-            let verb = words.iter().find(|word| word.is_operand()).map_or(Some(""), Word::known);
+        SubcommandKind::GrantedAs { verbs, options, looks: looking } => {
+            let verb =
+                words.iter().find(|word| word.is_operand()).map_or(Some(""), ShellWord::known);
             match verb {
                 Some(verb) if looking.contains(&verb) => return looks(name, words),
                 Some(verb) if verbs.contains(&verb) => {}
@@ -103,25 +112,25 @@ fn subcommand(name: &'static str, kind: Kind, words: &[Word]) -> Result<Part, St
                 None => return Err(format!("what git {name} is given is not known")),
             }
             read(name, options, words)?;
-            Ok(Part::Changes(name))
+            Ok(CommandClass::Changes(name))
         }
-        Kind::Looks => looks(name, words),
-        Kind::Beside(options) => {
+        SubcommandKind::Looks => looks(name, words),
+        SubcommandKind::Beside(options) => {
             let given = read(name, options, words)?;
             match name {
-                "push" => pushes(&given).map(|()| Part::Harmless),
-                "clean" => cleans(words).map(|()| Part::Harmless),
-                _ => Ok(Part::Harmless),
+                "push" => pushes(&given).map(|()| CommandClass::Harmless),
+                "clean" => cleans(words).map(|()| CommandClass::Harmless),
+                _ => Ok(CommandClass::Harmless),
             }
         }
-        Kind::BesideAs(verbs) => {
+        SubcommandKind::BesideAs(verbs) => {
             let verb = words.iter().find(|word| !is_verbose(word));
-            match verb.map_or(Some(""), Word::known) {
+            match verb.map_or(Some(""), ShellWord::known) {
                 Some(verb) if verbs.contains(&verb) => looks(name, words),
                 _ => Err(policy_alone(name)),
             }
         }
-        Kind::Never(why) => Err(format!("git {name}: {why}")),
+        SubcommandKind::Never(why) => Err(format!("git {name}: {why}")),
     }
 }
 
@@ -129,12 +138,12 @@ fn policy_alone(name: &str) -> String {
     format!("git {name} takes git_metadata_write, which it gets from the policy alone")
 }
 
-fn read(name: &str, options: Options, words: &[Word]) -> Result<Given, String> {
-    options.read(words).map_err(|odd: Odd| odd.because(&format!("git {name}")))
+fn read(name: &str, options: OptionTable, words: &[ShellWord]) -> Result<ParsedArguments, String> {
+    options.read(words).map_err(|odd: OptionError| odd.because(&format!("git {name}")))
 }
 
 /// Refuses forms that are recognized by their option, with the reason.
-fn named(name: &str, words: &[Word]) -> Result<(), String> {
+fn named(name: &str, words: &[ShellWord]) -> Result<(), String> {
     let before = words.iter().take_while(|word| word.known() != Some("--"));
     let options: Vec<&str> = before.map(|word| word.text.as_str()).collect();
     let given = |option: &str| options.iter().any(|one| one.split('=').next() == Some(option));
@@ -153,23 +162,24 @@ fn named(name: &str, words: &[Word]) -> Result<(), String> {
 }
 
 /// Judges a read-only subcommand: its options can still name a file to write or a program to run.
-fn looks(name: &str, words: &[Word]) -> Result<Part, String> {
-    let odd = |word: &&Word| {
+fn looks(name: &str, words: &[ShellWord]) -> Result<CommandClass, String> {
+    let odd = |word: &&ShellWord| {
         let text = word.text.as_str();
         let pager = name == "grep" && (text.starts_with("--op") || is_cluster_with(text, 'O'));
         let runs = text == "--ext" || text.starts_with("--ext-");
         text.starts_with("--ou") || runs || pager
     };
     // An option of which only the value is unknown is still that option.
-    let known = |word: &&Word| {
+    let known = |word: &&ShellWord| {
         word.known().is_some() || word.is_operand() || word.is_one() && word.text.contains('=')
     };
-    let before: Vec<&Word> = words.iter().take_while(|word| word.known() != Some("--")).collect();
+    let before: Vec<&ShellWord> =
+        words.iter().take_while(|word| word.known() != Some("--")).collect();
     if let Some(word) = before.iter().find(|word| odd(word)) {
         return Err(format!("git {name} {} can write or run something", word.text));
     }
     match before.iter().all(known) {
-        true => Ok(Part::Harmless),
+        true => Ok(CommandClass::Harmless),
         false => Err(format!("what git {name} is given is not known")),
     }
 }
@@ -178,12 +188,12 @@ fn is_cluster_with(text: &str, letter: char) -> bool {
     text.starts_with('-') && !text.starts_with("--") && text.contains(letter)
 }
 
-fn is_verbose(word: &Word) -> bool {
+fn is_verbose(word: &ShellWord) -> bool {
     matches!(word.known(), Some("-v" | "--verbose" | "-q" | "--quiet"))
 }
 
 /// A strategy that git does not have itself is a program.
-fn strategies(given: &Given) -> Result<(), String> {
+fn strategies(given: &ParsedArguments) -> Result<(), String> {
     let named = given.values.iter().filter(|(name, _)| matches!(name.as_str(), "s" | "strategy"));
     let known = |value: &Option<String>| value.as_deref().is_some_and(|v| STRATEGIES.contains(&v));
     match named.into_iter().find(|(_, value)| !known(value)) {
@@ -193,19 +203,19 @@ fn strategies(given: &Given) -> Result<(), String> {
 }
 
 /// Checks that only a plain name of a remote and plain refs are given; `+` forces, `:ref` removes.
-fn pushes(given: &Given) -> Result<(), String> {
-    let plain = |word: &Word| {
+fn pushes(given: &ParsedArguments) -> Result<(), String> {
+    let plain = |word: &ShellWord| {
         let word_like = |c: char| c.is_ascii_alphanumeric() || "-_./:@^~".contains(c);
         word.known().is_some_and(|text| !text.starts_with(':') && text.chars().all(word_like))
     };
-    let remote = |word: &Word| word.known().is_some_and(|text| !text.contains([':', '/']));
+    let remote = |word: &ShellWord| word.known().is_some_and(|text| !text.contains([':', '/']));
     let all = given.operands.iter().all(plain) && given.operands.first().is_none_or(remote);
     if all { Ok(()) } else { Err("git push forces, removes or goes somewhere unknown".to_owned()) }
 }
 
 /// Checks that the command only lists what it would remove.
-fn cleans(words: &[Word]) -> Result<(), String> {
-    let dry = |word: &Word| {
+fn cleans(words: &[ShellWord]) -> Result<(), String> {
+    let dry = |word: &ShellWord| {
         word.known() == Some("--dry-run") || is_cluster_with(&word.text, 'n') && word.is_one()
     };
     match words.iter().any(dry) {
@@ -215,7 +225,7 @@ fn cleans(words: &[Word]) -> Result<(), String> {
 }
 
 /// The subcommand that the words seem to have, where they are not understood.
-fn suspected(words: &[Word]) -> Option<&'static str> {
+fn suspected(words: &[ShellWord]) -> Option<&'static str> {
     let mut rest = words.iter();
     while let Some(word) = rest.next() {
         match word.text.as_str() {
@@ -223,7 +233,8 @@ fn suspected(words: &[Word]) -> Option<&'static str> {
             text if text.starts_with('-') => {}
             text => {
                 let found = SUBCOMMANDS.iter().find(|(name, _)| *name == text)?;
-                let changes = matches!(found.1, Kind::Granted | Kind::GrantedWith(_));
+                let changes =
+                    matches!(found.1, SubcommandKind::Granted | SubcommandKind::GrantedWith(_));
                 return changes.then_some(found.0);
             }
         }

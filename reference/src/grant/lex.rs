@@ -5,26 +5,26 @@ use std::iter::Peekable;
 use std::str::Chars;
 
 use super::parse;
-use super::word::{Rest, Simple, Word};
+use super::word::{ShellWord, SimpleCommand, WordExpansion};
 
 /// The reason why a line is not understood.
-pub(super) type Unsure = &'static str;
+pub(super) type ParseFailure = &'static str;
 
 /// A position in a line, and the tokens before it.
 #[derive(Debug, Clone)]
-pub(super) struct Lexer<'a> {
+pub(super) struct GrantLexer<'a> {
     pub(super) chars: Peekable<Chars<'a>>,
     /// Every simple command so far, also those in substitutions.
-    pub(super) found: Vec<Simple>,
+    pub(super) found: Vec<SimpleCommand>,
     /// Ends of here-documents whose text comes after this line.
-    pub(super) ahead: Vec<Ahead>,
+    pub(super) ahead: Vec<PendingHeredoc>,
     /// The number of open substitutions and subshells.
     pub(super) depth: usize,
 }
 
 /// A here-document that begins at the next line.
 #[derive(Debug, Clone)]
-pub(super) struct Ahead {
+pub(super) struct PendingHeredoc {
     end: String,
     literal: bool,
     tabs: bool,
@@ -33,8 +33,8 @@ pub(super) struct Ahead {
 /// Characters that end a word.
 const ENDS: &[char] = &[' ', '\t', '\n', ';', '&', '|', '<', '>', '(', ')'];
 
-impl<'a> Lexer<'a> {
-    pub(super) fn new(line: &'a str) -> Result<Self, Unsure> {
+impl<'a> GrantLexer<'a> {
+    pub(super) fn new(line: &'a str) -> Result<Self, ParseFailure> {
         let odd = |c: char| c.is_control() && c != '\n' && c != '\t';
         if line.chars().any(odd) {
             return Err("it has control characters");
@@ -90,27 +90,27 @@ impl<'a> Lexer<'a> {
     }
 
     /// The word that begins here.
-    pub(super) fn word(&mut self) -> Result<Word, Unsure> {
-        let mut word = Word { top: self.is_top(), ..Word::default() };
+    pub(super) fn read_word(&mut self) -> Result<ShellWord, ParseFailure> {
+        let mut word = ShellWord { top: self.is_top(), ..ShellWord::default() };
         let (mut brace, mut tilde) = (false, true);
         while let Some(c) = self.chars.next_if(|c| !ENDS.contains(c)) {
             let home = std::mem::replace(&mut tilde, matches!(c, '=' | ':'));
             match c {
-                '~' if home => word.widen(Rest::OneWord),
+                '~' if home => word.widen(WordExpansion::OneWord),
                 '\'' => self.single(&mut word)?,
                 '"' => self.double(&mut word)?,
                 '\\' => self.escaped(&mut word)?,
                 '`' => return Err("it has a backquote"),
-                '$' => self.expansion(&mut word, Rest::Words)?,
+                '$' => self.expansion(&mut word, WordExpansion::Words)?,
                 // Alone it is a program: no pattern is without an end.
                 '[' if word.text.is_empty()
-                    && word.rest == Rest::Nothing
+                    && word.rest == WordExpansion::Nothing
                     && !word.quoted
                     && matches!(self.peek(), Some(' ')) =>
                 {
                     word.push(c);
                 }
-                '*' | '?' | '[' => word.widen(Rest::Names),
+                '*' | '?' | '[' => word.widen(WordExpansion::Names),
                 '{' => {
                     brace = true;
                     word.push(c);
@@ -137,7 +137,7 @@ impl<'a> Lexer<'a> {
         })
     }
 
-    fn single(&mut self, word: &mut Word) -> Result<(), Unsure> {
+    fn single(&mut self, word: &mut ShellWord) -> Result<(), ParseFailure> {
         word.quoted = true;
         loop {
             match self.inside()? {
@@ -147,7 +147,7 @@ impl<'a> Lexer<'a> {
         }
     }
 
-    fn double(&mut self, word: &mut Word) -> Result<(), Unsure> {
+    fn double(&mut self, word: &mut ShellWord) -> Result<(), ParseFailure> {
         word.quoted = true;
         loop {
             match self.inside()? {
@@ -156,7 +156,7 @@ impl<'a> Lexer<'a> {
                 '$' if matches!(self.peek(), Some('@' | '*')) => {
                     return Err("it has every argument at once");
                 }
-                '$' => self.expansion(word, Rest::OneWord)?,
+                '$' => self.expansion(word, WordExpansion::OneWord)?,
                 '\\' => match self.inside()? {
                     '\n' => {}
                     c @ ('$' | '"' | '\\' | '`') => word.push(c),
@@ -172,7 +172,7 @@ impl<'a> Lexer<'a> {
 
     /// Returns the next character in quotes. An error where a here-document would begin there:
     /// shells differ about it.
-    fn inside(&mut self) -> Result<char, Unsure> {
+    fn inside(&mut self) -> Result<char, ParseFailure> {
         match self.chars.next() {
             None => Err("a quote is not closed"),
             Some('\n') if !self.ahead.is_empty() => Err("a here-document begins in a quote"),
@@ -180,7 +180,7 @@ impl<'a> Lexer<'a> {
         }
     }
 
-    fn escaped(&mut self, word: &mut Word) -> Result<(), Unsure> {
+    fn escaped(&mut self, word: &mut ShellWord) -> Result<(), ParseFailure> {
         match self.chars.next() {
             None => Err("it ends with a backslash"),
             Some('\n') => Err("a line is continued within a word"),
@@ -193,7 +193,7 @@ impl<'a> Lexer<'a> {
     }
 
     /// Reads the rest of an expansion, behind its `$`.
-    fn expansion(&mut self, word: &mut Word, rest: Rest) -> Result<(), Unsure> {
+    fn expansion(&mut self, word: &mut ShellWord, rest: WordExpansion) -> Result<(), ParseFailure> {
         word.widen(rest);
         match self.chars.next() {
             Some('(') if self.peek() == Some('(') => Err("it calculates"),
@@ -212,14 +212,14 @@ impl<'a> Lexer<'a> {
     }
 
     /// `:-TEXT}`: plain text for a variable without a value, which stays without one.
-    fn fallback(&mut self) -> Result<(), Unsure> {
+    fn fallback(&mut self) -> Result<(), ParseFailure> {
         let plain = |c: &char| c.is_ascii_alphanumeric() || "_-./@ ".contains(*c);
         let text = self.takes(':') && self.takes('-');
         while text && self.chars.next_if(plain).is_some() {}
         if text && self.takes('}') { Ok(()) } else { Err("it changes a variable's value") }
     }
 
-    fn name(&mut self) -> Result<(), Unsure> {
+    fn name(&mut self) -> Result<(), ParseFailure> {
         if self.chars.next_if(|c| c.is_ascii_alphabetic() || *c == '_').is_none() {
             return Err("it changes a variable's value");
         }
@@ -228,7 +228,7 @@ impl<'a> Lexer<'a> {
     }
 
     /// A list of commands up to the `)` that closes it.
-    pub(super) fn nested(&mut self) -> Result<(), Unsure> {
+    pub(super) fn nested(&mut self) -> Result<(), ParseFailure> {
         if !self.ahead.is_empty() {
             return Err("a here-document begins in a substitution");
         }
@@ -246,8 +246,8 @@ impl<'a> Lexer<'a> {
 
     /// Reads the target word of a redirection. A number adjacent to another redirection belongs to
     /// that.
-    pub(super) fn target(&mut self) -> Result<Word, Unsure> {
-        let word = self.word()?;
+    pub(super) fn target(&mut self) -> Result<ShellWord, ParseFailure> {
+        let word = self.read_word()?;
         match self.peek() {
             Some('<' | '>') => Err("two redirections touch"),
             _ => Ok(word),
@@ -255,14 +255,14 @@ impl<'a> Lexer<'a> {
     }
 
     /// Takes note of a here-document; its end is the next word.
-    pub(super) fn here(&mut self) -> Result<(), Unsure> {
+    pub(super) fn here(&mut self) -> Result<(), ParseFailure> {
         let tabs = self.takes('-');
         self.skip_blanks();
         let word = self.target()?;
         match word.known() {
             Some(end) if !end.is_empty() && !end.contains('\n') => {
                 let end = end.to_owned();
-                self.ahead.push(Ahead { end, literal: word.quoted, tabs });
+                self.ahead.push(PendingHeredoc { end, literal: word.quoted, tabs });
                 Ok(())
             }
             _ => Err("a here-document has no plain end"),
@@ -270,8 +270,8 @@ impl<'a> Lexer<'a> {
     }
 
     /// The texts of the here-documents, after the line that names them.
-    pub(super) fn bodies(&mut self) -> Result<(), Unsure> {
-        for Ahead { end, literal, tabs } in std::mem::take(&mut self.ahead) {
+    pub(super) fn bodies(&mut self) -> Result<(), ParseFailure> {
+        for PendingHeredoc { end, literal, tabs } in std::mem::take(&mut self.ahead) {
             loop {
                 let mut line = String::new();
                 while let Some(c) = self.chars.next_if(|c| *c != '\n') {

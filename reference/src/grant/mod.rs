@@ -3,18 +3,18 @@
 //! understood grants nothing. Pure: it reads no file, so the limits of the grant itself are the
 //! boundary, not this inference.
 
-mod assign;
+mod assignments;
+mod classify;
 mod compound;
-mod config;
 mod git;
-mod judge;
+mod git_config;
+mod git_control_files;
+mod git_paths;
 mod lex;
 mod options;
 mod parse;
-mod place;
 mod programs;
 mod sed;
-mod steers;
 mod subcommands;
 mod word;
 mod wrapper;
@@ -24,8 +24,8 @@ use std::path::Path;
 use boxproof_cases::protocol::{Command, InferredGrants, Mode, Policy, Protect, Run};
 
 use crate::request::GIT_GRANT;
-use judge::{Part, Scene};
-pub(crate) use steers::{STEERS, steers};
+use classify::{CommandClass, LineContext};
+pub(crate) use git_control_files::{STEERS, steers};
 
 /// Infers the grants of the command of `run` besides those of `policy`, or the reason for none.
 /// Returns none where the policy leaves nothing to infer. Only a shell line is judged: a rewritten
@@ -40,21 +40,21 @@ pub(crate) fn for_run(policy: &Policy, run: &Run) -> Option<InferredGrants> {
 
 /// Infers the grants of `line`, started in `cwd`.
 pub(crate) fn infer(line: &str, workspace: &Path, cwd: &Path) -> InferredGrants {
-    let scene = Scene { workspace, cwd };
+    let scene = LineContext { workspace, cwd };
     let told = |granted: Vec<String>, subcommand: Option<&str>, because: String| InferredGrants {
         granted,
         subcommand: subcommand.map(str::to_owned),
         because,
     };
     let parts = match parse::parse(line) {
-        Ok(simples) => judge::each(&scene, &simples),
+        Ok(simples) => classify::each(&scene, &simples),
         Err(why) => return told(Vec::new(), None, format!("the line is not understood: {why}")),
     };
-    let changes = parts.iter().find_map(Part::subcommand);
+    let changes = parts.iter().find_map(CommandClass::subcommand);
     if let Err(why) = scene.check() {
         return told(Vec::new(), changes, why.to_owned());
     }
-    match (parts.iter().find_map(Part::refusal), changes) {
+    match (parts.iter().find_map(CommandClass::refusal), changes) {
         (Some(why), _) => told(Vec::new(), changes, why),
         (None, None) => told(Vec::new(), None, "nothing in it changes a repository".to_owned()),
         (None, Some(name)) => {

@@ -1,11 +1,11 @@
 //! The options of a program, separated from its operands. An option that is not in its table is not
 //! understood: a shortened name, too.
 
-use super::word::{Rest, Word};
+use super::word::{ShellWord, WordExpansion};
 
 /// The options that a program may be given.
 #[derive(Debug, Clone, Copy)]
-pub(super) struct Options {
+pub(super) struct OptionTable {
     /// Options without a value, or with one behind `=`.
     pub(super) flags: &'static str,
     /// Options with a value, in the same word or in the next.
@@ -14,23 +14,23 @@ pub(super) struct Options {
 
 /// The parsed arguments of a program.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
-pub(super) struct Given {
+pub(super) struct ParsedArguments {
     /// Arguments that are no options.
-    pub(super) operands: Vec<Word>,
+    pub(super) operands: Vec<ShellWord>,
     /// Options with a value: their names without dashes, and the value if it is known.
     pub(super) values: Vec<(String, Option<String>)>,
 }
 
 /// The reason why the arguments of a program are not understood.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(super) enum Odd {
+pub(super) enum OptionError {
     /// This option is not in the table.
     Option(String),
     /// A word that may be an option is not known.
     Unknown,
 }
 
-impl Odd {
+impl OptionError {
     /// Returns the reason why `program` is not granted.
     pub(super) fn because(&self, program: &str) -> String {
         match self {
@@ -41,16 +41,16 @@ impl Odd {
 }
 
 /// The continuation of an option.
-enum Taken {
+enum OptionForm {
     Flag,
     Attached(String, String),
     Next(String),
 }
 
-impl Options {
+impl OptionTable {
     /// Parses `words`, if all options among them are in the table.
-    pub(super) fn read(self, words: &[Word]) -> Result<Given, Odd> {
-        let mut given = Given::default();
+    pub(super) fn read(self, words: &[ShellWord]) -> Result<ParsedArguments, OptionError> {
+        let mut given = ParsedArguments::default();
         let mut rest = words.iter();
         while let Some(word) = rest.next() {
             if word.is_operand() {
@@ -59,14 +59,14 @@ impl Options {
                 given.operands.extend(rest.by_ref().cloned());
             } else {
                 match self.option(word)? {
-                    Taken::Flag => {}
-                    Taken::Attached(name, value) => given.values.push((name, Some(value))),
-                    Taken::Next(name) => {
+                    OptionForm::Flag => {}
+                    OptionForm::Attached(name, value) => given.values.push((name, Some(value))),
+                    OptionForm::Next(name) => {
                         let value = rest.next();
                         if value.is_some_and(|value| !value.is_one()) {
-                            return Err(Odd::Unknown);
+                            return Err(OptionError::Unknown);
                         }
-                        let known = value.and_then(Word::known).map(str::to_owned);
+                        let known = value.and_then(ShellWord::known).map(str::to_owned);
                         given.values.push((name, known));
                     }
                 }
@@ -75,44 +75,44 @@ impl Options {
         Ok(given)
     }
 
-    fn option(self, word: &Word) -> Result<Taken, Odd> {
-        let letters = word.text.strip_prefix('-').ok_or(Odd::Unknown)?;
+    fn option(self, word: &ShellWord) -> Result<OptionForm, OptionError> {
+        let letters = word.text.strip_prefix('-').ok_or(OptionError::Unknown)?;
         match letters.strip_prefix('-') {
             Some(long) => self.long(word, long),
-            None if word.rest != Rest::Nothing => Err(Odd::Unknown),
+            None if word.rest != WordExpansion::Nothing => Err(OptionError::Unknown),
             None => self.short(letters),
         }
     }
 
-    fn long(self, word: &Word, long: &str) -> Result<Taken, Odd> {
+    fn long(self, word: &ShellWord, long: &str) -> Result<OptionForm, OptionError> {
         let (name, value) = long.split_once('=').map_or((long, None), |(n, v)| (n, Some(v)));
-        if word.rest != Rest::Nothing && !(word.is_one() && value.is_some()) {
-            return Err(Odd::Unknown);
+        if word.rest != WordExpansion::Nothing && !(word.is_one() && value.is_some()) {
+            return Err(OptionError::Unknown);
         }
         match (has(self.flags, name), has(self.valued, name), value) {
-            (true, ..) => Ok(Taken::Flag),
-            (_, true, Some(value)) => Ok(Taken::Attached(name.to_owned(), value.to_owned())),
-            (_, true, None) => Ok(Taken::Next(name.to_owned())),
-            _ => Err(Odd::Option(format!("--{name}"))),
+            (true, ..) => Ok(OptionForm::Flag),
+            (_, true, Some(value)) => Ok(OptionForm::Attached(name.to_owned(), value.to_owned())),
+            (_, true, None) => Ok(OptionForm::Next(name.to_owned())),
+            _ => Err(OptionError::Option(format!("--{name}"))),
         }
     }
 
     /// Parses the letters behind one dash; the first option with a value takes the rest.
-    fn short(self, letters: &str) -> Result<Taken, Odd> {
+    fn short(self, letters: &str) -> Result<OptionForm, OptionError> {
         for (at, letter) in letters.char_indices() {
             let name = letter.to_string();
             if has(self.valued, &name) {
                 let value = &letters[at + letter.len_utf8()..];
                 return Ok(match value.is_empty() {
-                    true => Taken::Next(name),
-                    false => Taken::Attached(name, value.to_owned()),
+                    true => OptionForm::Next(name),
+                    false => OptionForm::Attached(name, value.to_owned()),
                 });
             }
             if !has(self.flags, &name) {
-                return Err(Odd::Option(format!("-{name}")));
+                return Err(OptionError::Option(format!("-{name}")));
             }
         }
-        Ok(Taken::Flag)
+        Ok(OptionForm::Flag)
     }
 }
 
@@ -125,9 +125,9 @@ mod tests {
     use super::*;
     use rstest::rstest;
 
-    const TABLE: Options = Options { flags: "q quiet soft", valued: "m message" };
+    const TABLE: OptionTable = OptionTable { flags: "q quiet soft", valued: "m message" };
 
-    fn words(line: &str) -> Vec<Word> {
+    fn parsed_words(line: &str) -> Vec<ShellWord> {
         super::super::parse::parse(line).unwrap().remove(0).words
     }
 
@@ -144,7 +144,7 @@ mod tests {
         #[case] operands: usize,
         #[case] values: usize,
     ) {
-        let given = TABLE.read(&words(line)).unwrap();
+        let given = TABLE.read(&parsed_words(line)).unwrap();
         assert_eq!((given.operands.len(), given.values.len()), (operands, values));
     }
 
@@ -154,7 +154,7 @@ mod tests {
     #[case("-qf", "-f")]
     #[case("a --qui", "--qui")]
     fn what_is_not_in_the_table_is_odd(#[case] line: &str, #[case] option: &str) {
-        assert_eq!(TABLE.read(&words(line)), Err(Odd::Option(option.to_owned())));
+        assert_eq!(TABLE.read(&parsed_words(line)), Err(OptionError::Option(option.to_owned())));
     }
 
     #[rstest]
@@ -167,6 +167,6 @@ mod tests {
     #[case("-m\"$x\"")]
     #[case("-$x")]
     fn a_word_that_may_be_an_option_is_odd(#[case] line: &str) {
-        assert_eq!(TABLE.read(&words(line)), Err(Odd::Unknown));
+        assert_eq!(TABLE.read(&parsed_words(line)), Err(OptionError::Unknown));
     }
 }

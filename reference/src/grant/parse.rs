@@ -3,8 +3,8 @@
 //! understood.
 
 use super::compound;
-use super::lex::{Lexer, Unsure};
-use super::word::{Simple, Word};
+use super::lex::{GrantLexer, ParseFailure};
+use super::word::{ShellWord, SimpleCommand};
 
 /// Words that begin something else than a simple command, in one shell or another.
 const RESERVED: [&str; 23] = [
@@ -15,8 +15,8 @@ const RESERVED: [&str; 23] = [
 const STRANGE: &str = "it has an operator that not every shell has";
 
 /// Every simple command of `line`, those in substitutions too.
-pub(super) fn parse(line: &str) -> Result<Vec<Simple>, Unsure> {
-    let mut lexer = Lexer::new(line)?;
+pub(super) fn parse(line: &str) -> Result<Vec<SimpleCommand>, ParseFailure> {
+    let mut lexer = GrantLexer::new(line)?;
     list(&mut lexer, &[])?;
     match lexer.peek() {
         None if lexer.ahead.is_empty() => Ok(lexer.found),
@@ -27,10 +27,10 @@ pub(super) fn parse(line: &str) -> Result<Vec<Simple>, Unsure> {
 
 /// Reads commands up to the end, to a `)` or to one of the words `ends`, and returns that.
 pub(super) fn list(
-    lexer: &mut Lexer<'_>,
+    lexer: &mut GrantLexer<'_>,
     ends: &[&'static str],
-) -> Result<Option<&'static str>, Unsure> {
-    let ended = |lexer: &mut Lexer<'_>| {
+) -> Result<Option<&'static str>, ParseFailure> {
+    let ended = |lexer: &mut GrantLexer<'_>| {
         let keyword = lexer.keyword();
         ends.iter().copied().find(|end| keyword.as_deref() == Some(end))
     };
@@ -59,7 +59,7 @@ pub(super) fn list(
 }
 
 /// Blanks and ends of lines.
-pub(super) fn lines(lexer: &mut Lexer<'_>) -> Result<(), Unsure> {
+pub(super) fn lines(lexer: &mut GrantLexer<'_>) -> Result<(), ParseFailure> {
     loop {
         lexer.skip_between();
         if !lexer.takes('\n') {
@@ -69,7 +69,7 @@ pub(super) fn lines(lexer: &mut Lexer<'_>) -> Result<(), Unsure> {
     }
 }
 
-fn and_or(lexer: &mut Lexer<'_>) -> Result<(), Unsure> {
+fn and_or(lexer: &mut GrantLexer<'_>) -> Result<(), ParseFailure> {
     let mut piped = false;
     loop {
         command(lexer, piped)?;
@@ -91,9 +91,9 @@ fn and_or(lexer: &mut Lexer<'_>) -> Result<(), Unsure> {
 }
 
 /// One command; one that is `piped` into cannot be negated.
-fn command(lexer: &mut Lexer<'_>, piped: bool) -> Result<(), Unsure> {
+fn command(lexer: &mut GrantLexer<'_>, piped: bool) -> Result<(), ParseFailure> {
     lexer.skip_between();
-    let mut simple = Simple::default();
+    let mut simple = SimpleCommand::default();
     let compound = compound::command(lexer)?;
     let subshell = !compound && lexer.takes('(');
     if subshell {
@@ -120,7 +120,7 @@ fn command(lexer: &mut Lexer<'_>, piped: bool) -> Result<(), Unsure> {
             Some(_) if subshell || compound => {
                 return Err("something follows a subshell or compound command");
             }
-            Some(_) if word(lexer, &mut simple, negatable)? => parts += 1,
+            Some(_) if take_word(lexer, &mut simple, negatable)? => parts += 1,
             // dash takes no second one.
             Some(_) => negatable = false,
         }
@@ -133,9 +133,13 @@ fn command(lexer: &mut Lexer<'_>, piped: bool) -> Result<(), Unsure> {
 }
 
 /// Takes one word; whether it is part of the command, and not its negation, if it is `negatable`.
-fn word(lexer: &mut Lexer<'_>, simple: &mut Simple, negatable: bool) -> Result<bool, Unsure> {
+fn take_word(
+    lexer: &mut GrantLexer<'_>,
+    simple: &mut SimpleCommand,
+    negatable: bool,
+) -> Result<bool, ParseFailure> {
     let before = lexer.chars.clone();
-    let word = lexer.word()?;
+    let word = lexer.read_word()?;
     let negation = simple.words.is_empty() && !word.quoted && word.known() == Some("!");
     if negation {
         let bare = simple.assigned.is_empty() && simple.written.is_empty() && negatable;
@@ -155,17 +159,17 @@ fn word(lexer: &mut Lexer<'_>, simple: &mut Simple, negatable: bool) -> Result<b
 }
 
 fn place(
-    simple: &mut Simple,
-    word: Word,
+    simple: &mut SimpleCommand,
+    word: ShellWord,
     before: std::iter::Peekable<std::str::Chars<'_>>,
-) -> Result<(), Unsure> {
+) -> Result<(), ParseFailure> {
     let first = simple.words.is_empty();
     if first && let Some(name) = assigned(before) {
         let text = word.text.get(name.len() + 1..).unwrap_or_default().to_owned();
         if text.contains('~') && !word.quoted {
             return Err("a value has a tilde");
         }
-        simple.assigned.push((name, Word { text, ..word }));
+        simple.assigned.push((name, ShellWord { text, ..word }));
         return Ok(());
     }
     if first && !word.quoted && RESERVED.contains(&word.text.as_str()) {
@@ -185,7 +189,7 @@ fn assigned(mut source: std::iter::Peekable<std::str::Chars<'_>>) -> Option<Stri
     (starts && source.next() == Some('=')).then_some(name)
 }
 
-fn redirection(lexer: &mut Lexer<'_>, simple: &mut Simple) -> Result<(), Unsure> {
+fn redirection(lexer: &mut GrantLexer<'_>, simple: &mut SimpleCommand) -> Result<(), ParseFailure> {
     let operator = lexer.chars.next();
     match (operator, lexer.peek()) {
         (_, Some('(')) => return Err(STRANGE),

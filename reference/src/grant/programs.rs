@@ -1,15 +1,15 @@
 //! Programs besides git that a line may run: which of them leave repositories alone.
 
-use super::assign;
-use super::judge::{Part, Scene};
-use super::options::Options;
-use super::place;
+use super::assignments;
+use super::classify::{CommandClass, LineContext};
+use super::git_paths;
+use super::options::OptionTable;
 use super::sed;
-use super::word::Word;
+use super::word::ShellWord;
 
 /// The arguments that a program may have.
 #[derive(Debug, Clone, Copy)]
-enum Args {
+enum AllowedArguments {
     /// Anything: it writes nothing but its output.
     Any,
     /// Anything, if no option comes first.
@@ -27,77 +27,77 @@ enum Args {
 }
 
 /// Programs that only show, and programs that change the files which they are given.
-const PROGRAMS: &[(&str, Args)] = &[
-    (":", Args::Any),
-    ("basename", Args::Any),
-    ("cat", Args::Any),
-    ("cmp", Args::Any),
-    ("comm", Args::Any),
-    ("cut", Args::Any),
-    ("date", Args::Any),
-    ("df", Args::Any),
-    ("diff", Args::Any),
-    ("dirname", Args::Any),
-    ("du", Args::Any),
-    ("echo", Args::Any),
-    ("egrep", Args::Any),
-    ("exit", Args::Any),
-    ("expr", Args::Any),
-    ("false", Args::Any),
-    ("fgrep", Args::Any),
-    ("fold", Args::Any),
-    ("grep", Args::Any),
-    ("head", Args::Any),
-    ("id", Args::Any),
-    ("jq", Args::Any),
-    ("ls", Args::Any),
-    ("md5sum", Args::Any),
-    ("nl", Args::Any),
-    ("paste", Args::Any),
-    ("printenv", Args::Any),
-    ("pwd", Args::Any),
-    ("readlink", Args::Any),
-    ("realpath", Args::Any),
-    ("rev", Args::Any),
-    ("seq", Args::Any),
-    ("sha1sum", Args::Any),
-    ("sha256sum", Args::Any),
-    ("sleep", Args::Any),
-    ("stat", Args::Any),
-    ("tac", Args::Any),
-    ("tail", Args::Any),
-    ("tr", Args::Any),
-    ("true", Args::Any),
-    ("type", Args::Any),
-    ("uname", Args::Any),
-    ("wait", Args::Any),
-    ("wc", Args::Any),
-    ("which", Args::Any),
-    ("whoami", Args::Any),
-    ("yes", Args::Any),
-    ("/bin/cat", Args::Any),
-    ("/bin/echo", Args::Any),
-    ("/bin/false", Args::Any),
-    ("/bin/true", Args::Any),
-    ("/usr/bin/cat", Args::Any),
-    ("/usr/bin/echo", Args::Any),
-    ("printf", Args::AnyText),
-    ("test", Args::Test),
-    ("[", Args::Test),
-    ("find", Args::Chosen),
-    ("sed", Args::Edits),
-    ("node", Args::Version),
-    ("python", Args::Version),
-    ("python3", Args::Version),
-    ("chmod", Args::Files("v")),
-    ("cp", Args::Files("a f n p v")),
-    ("mkdir", Args::Files("p v")),
-    ("mv", Args::Files("f n v")),
-    ("rm", Args::Files("f v")),
-    ("tee", Args::Files("a")),
-    ("sort", Args::Files("b d f g h i M n r R s u V z")),
-    ("touch", Args::Files("a c m")),
-    ("uniq", Args::Files("c d i u z")),
+const PROGRAMS: &[(&str, AllowedArguments)] = &[
+    (":", AllowedArguments::Any),
+    ("basename", AllowedArguments::Any),
+    ("cat", AllowedArguments::Any),
+    ("cmp", AllowedArguments::Any),
+    ("comm", AllowedArguments::Any),
+    ("cut", AllowedArguments::Any),
+    ("date", AllowedArguments::Any),
+    ("df", AllowedArguments::Any),
+    ("diff", AllowedArguments::Any),
+    ("dirname", AllowedArguments::Any),
+    ("du", AllowedArguments::Any),
+    ("echo", AllowedArguments::Any),
+    ("egrep", AllowedArguments::Any),
+    ("exit", AllowedArguments::Any),
+    ("expr", AllowedArguments::Any),
+    ("false", AllowedArguments::Any),
+    ("fgrep", AllowedArguments::Any),
+    ("fold", AllowedArguments::Any),
+    ("grep", AllowedArguments::Any),
+    ("head", AllowedArguments::Any),
+    ("id", AllowedArguments::Any),
+    ("jq", AllowedArguments::Any),
+    ("ls", AllowedArguments::Any),
+    ("md5sum", AllowedArguments::Any),
+    ("nl", AllowedArguments::Any),
+    ("paste", AllowedArguments::Any),
+    ("printenv", AllowedArguments::Any),
+    ("pwd", AllowedArguments::Any),
+    ("readlink", AllowedArguments::Any),
+    ("realpath", AllowedArguments::Any),
+    ("rev", AllowedArguments::Any),
+    ("seq", AllowedArguments::Any),
+    ("sha1sum", AllowedArguments::Any),
+    ("sha256sum", AllowedArguments::Any),
+    ("sleep", AllowedArguments::Any),
+    ("stat", AllowedArguments::Any),
+    ("tac", AllowedArguments::Any),
+    ("tail", AllowedArguments::Any),
+    ("tr", AllowedArguments::Any),
+    ("true", AllowedArguments::Any),
+    ("type", AllowedArguments::Any),
+    ("uname", AllowedArguments::Any),
+    ("wait", AllowedArguments::Any),
+    ("wc", AllowedArguments::Any),
+    ("which", AllowedArguments::Any),
+    ("whoami", AllowedArguments::Any),
+    ("yes", AllowedArguments::Any),
+    ("/bin/cat", AllowedArguments::Any),
+    ("/bin/echo", AllowedArguments::Any),
+    ("/bin/false", AllowedArguments::Any),
+    ("/bin/true", AllowedArguments::Any),
+    ("/usr/bin/cat", AllowedArguments::Any),
+    ("/usr/bin/echo", AllowedArguments::Any),
+    ("printf", AllowedArguments::AnyText),
+    ("test", AllowedArguments::Test),
+    ("[", AllowedArguments::Test),
+    ("find", AllowedArguments::Chosen),
+    ("sed", AllowedArguments::Edits),
+    ("node", AllowedArguments::Version),
+    ("python", AllowedArguments::Version),
+    ("python3", AllowedArguments::Version),
+    ("chmod", AllowedArguments::Files("v")),
+    ("cp", AllowedArguments::Files("a f n p v")),
+    ("mkdir", AllowedArguments::Files("p v")),
+    ("mv", AllowedArguments::Files("f n v")),
+    ("rm", AllowedArguments::Files("f v")),
+    ("tee", AllowedArguments::Files("a")),
+    ("sort", AllowedArguments::Files("b d f g h i M n r R s u V z")),
+    ("touch", AllowedArguments::Files("a c m")),
+    ("uniq", AllowedArguments::Files("c d i u z")),
 ];
 
 /// Options of a shell that change its error handling, not the commands that it runs.
@@ -105,35 +105,36 @@ const MODES: [&str; 12] =
     ["-e", "-u", "-x", "-eu", "-ue", "-ex", "-eux", "+e", "-o", "errexit", "pipefail", "-euo"];
 
 /// Judges the command `name words`.
-pub(super) fn judge(scene: &Scene<'_>, name: &str, words: &[Word]) -> Part {
+pub(super) fn judge(scene: &LineContext<'_>, name: &str, words: &[ShellWord]) -> CommandClass {
     let kind = match name {
-        "cd" => folder(scene, words),
+        "cd" => directory(scene, words),
         "set" => modes(words),
         "export" => exports(words),
         "read" => reads(words),
         name => program(name, words),
     };
     match kind {
-        Ok(()) => Part::Harmless,
-        Err(why) => Part::Refused(why, None),
+        Ok(()) => CommandClass::Harmless,
+        Err(why) => CommandClass::Refused(why, None),
     }
 }
 
-fn program(name: &str, words: &[Word]) -> Result<(), String> {
+fn program(name: &str, words: &[ShellWord]) -> Result<(), String> {
     let unsure = || Err(format!("what {name} does is not known"));
     let Some((_, args)) = PROGRAMS.iter().find(|(known, _)| *known == name) else {
         return unsure();
     };
     let fits = match args {
-        Args::Any => true,
-        Args::AnyText => words.first().is_none_or(Word::is_operand),
-        Args::Test => is_test(words),
-        Args::Version => matches!(words, [word] if word.known() == Some("--version")),
-        Args::Chosen => words.iter().all(is_choice),
-        Args::Edits => return sed::judge(words),
-        Args::Files(flags) => {
-            let given = Options { flags, valued: "" }.read(words).map_err(|o| o.because(name))?;
-            return given.operands.iter().try_for_each(place::written);
+        AllowedArguments::Any => true,
+        AllowedArguments::AnyText => words.first().is_none_or(ShellWord::is_operand),
+        AllowedArguments::Test => is_test(words),
+        AllowedArguments::Version => matches!(words, [word] if word.known() == Some("--version")),
+        AllowedArguments::Chosen => words.iter().all(is_choice),
+        AllowedArguments::Edits => return sed::judge(words),
+        AllowedArguments::Files(flags) => {
+            let given =
+                OptionTable { flags, valued: "" }.read(words).map_err(|o| o.because(name))?;
+            return given.operands.iter().try_for_each(git_paths::written);
         }
     };
     if fits { Ok(()) } else { unsure() }
@@ -143,12 +144,12 @@ fn program(name: &str, words: &[Word]) -> Result<(), String> {
 const COMPARING: [&str; 9] = ["=", "==", "!=", "-eq", "-ne", "-gt", "-ge", "-lt", "-le"];
 
 /// Returns whether a test evaluates nothing: `-v` does in some shells, and an unknown word may be it.
-fn is_test(words: &[Word]) -> bool {
+fn is_test(words: &[ShellWord]) -> bool {
     let words = match words.split_last() {
         Some((last, words)) if last.known() == Some("]") => words,
         _ => words,
     };
-    let words = words.strip_prefix(&[Word::plain("!")]).unwrap_or(words);
+    let words = words.strip_prefix(&[ShellWord::plain("!")]).unwrap_or(words);
     match words {
         [operator, text] if matches!(operator.known(), Some("-n" | "-z")) => text.is_one(),
         [one, operator, other]
@@ -186,7 +187,7 @@ const CHOOSING: [&str; 22] = [
     "-executable",
 ];
 
-fn is_choice(word: &Word) -> bool {
+fn is_choice(word: &ShellWord) -> bool {
     word.is_operand()
         || word.known().is_some_and(|text| {
             let number = text
@@ -196,20 +197,22 @@ fn is_choice(word: &Word) -> bool {
         })
 }
 
-fn folder(scene: &Scene<'_>, words: &[Word]) -> Result<(), String> {
+fn directory(scene: &LineContext<'_>, words: &[ShellWord]) -> Result<(), String> {
     let known = match words {
-        [folder] if folder.top => return Ok(()),
-        [folder] => folder.known(),
+        [directory] if directory.top => return Ok(()),
+        [directory] => directory.known(),
         _ => None,
     };
     match known {
-        Some(folder) if !folder.starts_with('-') && place::within(scene, folder) => Ok(()),
-        _ => Err("cd leads out of the workspace, or nobody knows where".to_owned()),
+        Some(directory) if !directory.starts_with('-') && git_paths::within(scene, directory) => {
+            Ok(())
+        }
+        _ => Err("cd leads out of the workspace, or to an unknown place".to_owned()),
     }
 }
 
-fn modes(words: &[Word]) -> Result<(), String> {
-    let known = |word: &Word| word.known().is_some_and(|text| MODES.contains(&text));
+fn modes(words: &[ShellWord]) -> Result<(), String> {
+    let known = |word: &ShellWord| word.known().is_some_and(|text| MODES.contains(&text));
     match words.iter().all(known) && !words.is_empty() {
         true => Ok(()),
         false => Err("what set changes is not known".to_owned()),
@@ -217,17 +220,17 @@ fn modes(words: &[Word]) -> Result<(), String> {
 }
 
 /// Judges `read -r NAME …`, which sets variables.
-fn reads(words: &[Word]) -> Result<(), String> {
-    let names = words.strip_prefix(&[Word::plain("-r")]).unwrap_or(words);
+fn reads(words: &[ShellWord]) -> Result<(), String> {
+    let names = words.strip_prefix(&[ShellWord::plain("-r")]).unwrap_or(words);
     names.iter().try_for_each(|name| match name.known() {
-        Some(name) => assign::is_kind(name, &Word::anything()),
+        Some(name) => assignments::is_kind(name, &ShellWord::anything()),
         None => Err("what read sets is not known".to_owned()),
     })
 }
 
-fn exports(words: &[Word]) -> Result<(), String> {
-    words.iter().try_for_each(|word| match assign::split(word) {
-        Some((name, value)) => assign::is_kind(&name, &value),
+fn exports(words: &[ShellWord]) -> Result<(), String> {
+    words.iter().try_for_each(|word| match assignments::split(word) {
+        Some((name, value)) => assignments::is_kind(&name, &value),
         None => Err("what export changes is not known".to_owned()),
     })
 }

@@ -1,15 +1,15 @@
 //! Scripts of `sed` that only show lines or replace texts: other orders write files of their own, or
 //! run programs.
 
-use super::options::Options;
-use super::place;
-use super::word::Word;
+use super::git_paths;
+use super::options::OptionTable;
+use super::word::ShellWord;
 
 /// Judges whether `sed words` leaves repositories alone.
-pub(super) fn judge(words: &[Word]) -> Result<(), String> {
+pub(super) fn judge(words: &[ShellWord]) -> Result<(), String> {
     let in_place = words.first().is_some_and(|word| word.known() == Some("-i"));
     let words = if in_place { &words[1..] } else { words };
-    let given = Options { flags: "n E r s u z", valued: "" }.read(words);
+    let given = OptionTable { flags: "n E r s u z", valued: "" }.read(words);
     let given = given.map_err(|odd| odd.because("sed"))?;
     let Some((script, files)) = given.operands.split_first() else {
         return Err("what sed does is not known".to_owned());
@@ -18,7 +18,7 @@ pub(super) fn judge(words: &[Word]) -> Result<(), String> {
         return Err("what a script of sed does is not known".to_owned());
     }
     match in_place {
-        true => files.iter().try_for_each(place::written),
+        true => files.iter().try_for_each(git_paths::written),
         false => Ok(()),
     }
 }

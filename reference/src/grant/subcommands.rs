@@ -1,30 +1,34 @@
 //! The subcommands of git, as data: which change a repository and are granted, which only look, and
 //! which never are granted by inference.
 
-use super::options::Options;
+use super::options::OptionTable;
 
 /// The kind of a subcommand.
 #[derive(Debug, Clone, Copy)]
-pub(super) enum Kind {
+pub(super) enum SubcommandKind {
     /// It changes a repository, and is granted with any options.
     Granted,
     /// It changes a repository, and is granted with these options.
-    GrantedWith(Options),
+    GrantedWith(OptionTable),
     /// It changes a repository, and is granted with these options if its first operand (or the empty
     /// text without one) is among `verbs`; it only reads if that is among `looks`.
-    GrantedAs { verbs: &'static [&'static str], options: Options, looks: &'static [&'static str] },
+    GrantedAs {
+        verbs: &'static [&'static str],
+        options: OptionTable,
+        looks: &'static [&'static str],
+    },
     /// It only reads, unless an option names a file to write or a program to run.
     Looks,
     /// It does no harm with these options.
-    Beside(Options),
+    Beside(OptionTable),
     /// It does no harm if its first operand is one of these.
     BesideAs(&'static [&'static str]),
     /// It does more than a repository's history takes.
     Never(&'static str),
 }
 
-const fn with(flags: &'static str, valued: &'static str) -> Kind {
-    Kind::GrantedWith(Options { flags, valued })
+const fn with(flags: &'static str, valued: &'static str) -> SubcommandKind {
+    SubcommandKind::GrantedWith(OptionTable { flags, valued })
 }
 
 const CONFIGURES: &str = "it writes git's configuration, which takes git_config_write";
@@ -86,9 +90,9 @@ const PICKS: &str = "e edit no-edit n no-commit x s signoff no-signoff ff allow-
 const PICKS_BY: &str = "m mainline strategy X strategy-option cleanup empty";
 
 /// Every subcommand that is known.
-pub(super) const SUBCOMMANDS: &[(&str, Kind)] = &[
-    ("add", Kind::Granted),
-    ("commit", Kind::Granted),
+pub(super) const SUBCOMMANDS: &[(&str, SubcommandKind)] = &[
+    ("add", SubcommandKind::Granted),
+    ("commit", SubcommandKind::Granted),
     (
         "branch",
         with(
@@ -128,9 +132,9 @@ pub(super) const SUBCOMMANDS: &[(&str, Kind)] = &[
     ("revert", with(PICKS, PICKS_BY)),
     (
         "stash",
-        Kind::GrantedAs {
+        SubcommandKind::GrantedAs {
             verbs: &["", "push", "save", "pop", "apply", "branch"],
-            options: Options {
+            options: OptionTable {
                 flags: "k keep-index no-keep-index u include-untracked no-include-untracked a all p \
                         patch q quiet S staged index",
                 valued: "m message",
@@ -174,61 +178,64 @@ pub(super) const SUBCOMMANDS: &[(&str, Kind)] = &[
             "m message F file cleanup sort format points-at",
         ),
     ),
-    ("blame", Kind::Looks),
-    ("cat-file", Kind::Looks),
-    ("check-attr", Kind::Looks),
-    ("check-ignore", Kind::Looks),
-    ("cherry", Kind::Looks),
-    ("count-objects", Kind::Looks),
-    ("describe", Kind::Looks),
-    ("diff", Kind::Looks),
-    ("diff-files", Kind::Looks),
-    ("diff-index", Kind::Looks),
-    ("diff-tree", Kind::Looks),
-    ("for-each-ref", Kind::Looks),
-    ("grep", Kind::Looks),
-    ("log", Kind::Looks),
-    ("ls-files", Kind::Looks),
-    ("ls-tree", Kind::Looks),
-    ("merge-base", Kind::Looks),
-    ("name-rev", Kind::Looks),
-    ("range-diff", Kind::Looks),
-    ("rev-list", Kind::Looks),
-    ("rev-parse", Kind::Looks),
-    ("shortlog", Kind::Looks),
-    ("show", Kind::Looks),
-    ("show-branch", Kind::Looks),
-    ("show-ref", Kind::Looks),
-    ("status", Kind::Looks),
-    ("var", Kind::Looks),
-    ("version", Kind::Looks),
-    ("whatchanged", Kind::Looks),
-    ("reflog", Kind::BesideAs(&["", "show", "exists"])),
-    ("remote", Kind::BesideAs(&["", "show", "get-url"])),
-    ("submodule", Kind::BesideAs(&["", "status", "summary"])),
-    ("worktree", Kind::BesideAs(&["list"])),
+    ("blame", SubcommandKind::Looks),
+    ("cat-file", SubcommandKind::Looks),
+    ("check-attr", SubcommandKind::Looks),
+    ("check-ignore", SubcommandKind::Looks),
+    ("cherry", SubcommandKind::Looks),
+    ("count-objects", SubcommandKind::Looks),
+    ("describe", SubcommandKind::Looks),
+    ("diff", SubcommandKind::Looks),
+    ("diff-files", SubcommandKind::Looks),
+    ("diff-index", SubcommandKind::Looks),
+    ("diff-tree", SubcommandKind::Looks),
+    ("for-each-ref", SubcommandKind::Looks),
+    ("grep", SubcommandKind::Looks),
+    ("log", SubcommandKind::Looks),
+    ("ls-files", SubcommandKind::Looks),
+    ("ls-tree", SubcommandKind::Looks),
+    ("merge-base", SubcommandKind::Looks),
+    ("name-rev", SubcommandKind::Looks),
+    ("range-diff", SubcommandKind::Looks),
+    ("rev-list", SubcommandKind::Looks),
+    ("rev-parse", SubcommandKind::Looks),
+    ("shortlog", SubcommandKind::Looks),
+    ("show", SubcommandKind::Looks),
+    ("show-branch", SubcommandKind::Looks),
+    ("show-ref", SubcommandKind::Looks),
+    ("status", SubcommandKind::Looks),
+    ("var", SubcommandKind::Looks),
+    ("version", SubcommandKind::Looks),
+    ("whatchanged", SubcommandKind::Looks),
+    ("reflog", SubcommandKind::BesideAs(&["", "show", "exists"])),
+    ("remote", SubcommandKind::BesideAs(&["", "show", "get-url"])),
+    ("submodule", SubcommandKind::BesideAs(&["", "status", "summary"])),
+    ("worktree", SubcommandKind::BesideAs(&["list"])),
     (
         "apply",
-        Kind::Beside(Options {
+        SubcommandKind::Beside(OptionTable {
             flags: "stat numstat summary check v verbose q quiet R reverse recount reject \
                     unidiff-zero allow-empty",
             valued: "p C whitespace exclude include directory",
         }),
     ),
-    ("clean", Kind::Beside(Options { flags: "n dry-run d x X q quiet", valued: "" })),
+    ("clean", SubcommandKind::Beside(OptionTable { flags: "n dry-run d x X q quiet", valued: "" })),
     (
         "push",
-        Kind::Beside(Options {
+        SubcommandKind::Beside(OptionTable {
             flags: "q quiet v verbose tags follow-tags all n dry-run porcelain atomic \
                     progress no-progress no-verify",
             valued: "",
         }),
     ),
-    ("config", Kind::Never(CONFIGURES)),
-    ("init", Kind::Never(MAKES)),
-    ("clone", Kind::Never(MAKES)),
-    ("filter-branch", Kind::Never("it runs programs on all of history")),
-    ("submodule--helper", Kind::Never("it makes repositories, which takes git_config_write")),
+    ("config", SubcommandKind::Never(CONFIGURES)),
+    ("init", SubcommandKind::Never(MAKES)),
+    ("clone", SubcommandKind::Never(MAKES)),
+    ("filter-branch", SubcommandKind::Never("it runs programs on all of history")),
+    (
+        "submodule--helper",
+        SubcommandKind::Never("it makes repositories, which takes git_config_write"),
+    ),
 ];
 
 /// Strategies of merging that git has itself; another name is a program.

@@ -2,7 +2,7 @@
 
 /// The part of a word that is not known.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
-pub(super) enum Rest {
+pub(super) enum WordExpansion {
     /// Nothing: the text is all of it.
     #[default]
     Nothing,
@@ -16,21 +16,21 @@ pub(super) enum Rest {
 
 /// A word.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
-pub(super) struct Word {
+pub(super) struct ShellWord {
     /// The text without quotes, up to the first expansion.
     pub(super) text: String,
     /// The unknown part behind the text.
-    pub(super) rest: Rest,
+    pub(super) rest: WordExpansion,
     /// A part of the word was quoted: then it is no reserved word.
     pub(super) quoted: bool,
     /// The word is the top of the repository.
     pub(super) top: bool,
 }
 
-impl Word {
+impl ShellWord {
     /// An empty word that nothing is known of.
     pub(super) fn anything() -> Self {
-        Self { rest: Rest::Words, ..Self::default() }
+        Self { rest: WordExpansion::Words, ..Self::default() }
     }
 
     /// Makes a word without quotes or expansions.
@@ -40,51 +40,50 @@ impl Word {
 
     /// The whole word, if it is known.
     pub(super) fn known(&self) -> Option<&str> {
-        (self.rest == Rest::Nothing).then_some(&self.text)
+        (self.rest == WordExpansion::Nothing).then_some(&self.text)
     }
 
     /// Returns whether it expands to exactly one word.
     pub(super) fn is_one(&self) -> bool {
-        matches!(self.rest, Rest::Nothing | Rest::OneWord)
+        matches!(self.rest, WordExpansion::Nothing | WordExpansion::OneWord)
     }
 
     /// Returns whether it certainly is no option of a program.
     pub(super) fn is_operand(&self) -> bool {
         let dash = self.text.starts_with('-');
         match self.rest {
-            Rest::Nothing => !dash || self.text == "-",
-            Rest::OneWord | Rest::Names => !self.text.is_empty() && !dash,
-            Rest::Words => false,
+            WordExpansion::Nothing => !dash || self.text == "-",
+            WordExpansion::OneWord | WordExpansion::Names => !self.text.is_empty() && !dash,
+            WordExpansion::Words => false,
         }
     }
 
     /// Appends a literal character.
     pub(super) fn push(&mut self, c: char) {
-        if self.rest == Rest::Nothing {
+        if self.rest == WordExpansion::Nothing {
             self.text.push(c);
         }
     }
 
     /// Marks the rest of the word as unknown.
-    pub(super) fn widen(&mut self, rest: Rest) {
+    pub(super) fn widen(&mut self, rest: WordExpansion) {
         self.rest = match (self.rest, rest) {
-            (Rest::Nothing, rest) => rest,
-            (Rest::OneWord, Rest::OneWord) => Rest::OneWord,
-            (Rest::Names, Rest::Names | Rest::OneWord) | (Rest::OneWord, Rest::Names) => {
-                Rest::Names
-            }
-            _ => Rest::Words,
+            (WordExpansion::Nothing, rest) => rest,
+            (WordExpansion::OneWord, WordExpansion::OneWord) => WordExpansion::OneWord,
+            (WordExpansion::Names, WordExpansion::Names | WordExpansion::OneWord)
+            | (WordExpansion::OneWord, WordExpansion::Names) => WordExpansion::Names,
+            _ => WordExpansion::Words,
         };
     }
 }
 
 /// One simple command: assignments, words, and the files that it writes to.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
-pub(super) struct Simple {
+pub(super) struct SimpleCommand {
     /// `NAME`, `VALUE` before the words.
-    pub(super) assigned: Vec<(String, Word)>,
+    pub(super) assigned: Vec<(String, ShellWord)>,
     /// The program and its arguments.
-    pub(super) words: Vec<Word>,
+    pub(super) words: Vec<ShellWord>,
     /// Files that are opened for writing.
-    pub(super) written: Vec<Word>,
+    pub(super) written: Vec<ShellWord>,
 }

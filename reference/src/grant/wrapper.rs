@@ -1,15 +1,15 @@
 //! Programs that run another one, which their arguments name.
 
-use super::assign;
-use super::word::{Simple, Word};
+use super::assignments;
+use super::word::{ShellWord, SimpleCommand};
 
 /// The command that a wrapper runs.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(super) enum Inner {
+pub(super) enum WrappedCommand {
     /// This program with its arguments.
-    Words(Vec<Word>),
+    Words(Vec<ShellWord>),
     /// A command with variables.
-    Simple(Simple),
+    Simple(SimpleCommand),
     /// This line, by a shell.
     Line(String),
 }
@@ -33,21 +33,21 @@ pub(super) fn is_shell(name: &str) -> bool {
 }
 
 /// Returns the command that `name words` runs; none if `name` is no wrapper.
-pub(super) fn inner(name: &str, words: &[Word]) -> Option<Result<Inner, String>> {
+pub(super) fn inner(name: &str, words: &[ShellWord]) -> Option<Result<WrappedCommand, String>> {
     let unsure = || Err(format!("what {name} runs is not known"));
     Some(match name {
         name if is_shell(name) => shell(words).map_or_else(unsure, Ok),
-        "command" => match words.first().and_then(Word::known) {
+        "command" => match words.first().and_then(ShellWord::known) {
             // It only prints the command that it would run.
-            Some("-v" | "-V") => Ok(Inner::Words(Vec::new())),
-            Some(first) if !first.starts_with('-') => Ok(Inner::Words(words.to_vec())),
+            Some("-v" | "-V") => Ok(WrappedCommand::Words(Vec::new())),
+            Some(first) if !first.starts_with('-') => Ok(WrappedCommand::Words(words.to_vec())),
             _ => unsure(),
         },
-        "env" => Ok(Inner::Simple(environment(words))),
+        "env" => Ok(WrappedCommand::Simple(environment(words))),
         "nice" | "nohup" => plain(words).map_or_else(unsure, Ok),
         // A word of some shells, a program elsewhere.
         "time" => {
-            let rest = words.strip_prefix(&[Word::plain("-p")]).unwrap_or(words);
+            let rest = words.strip_prefix(&[ShellWord::plain("-p")]).unwrap_or(words);
             plain(rest).map_or_else(unsure, Ok)
         }
         "timeout" => timeout(words).map_or_else(unsure, Ok),
@@ -58,8 +58,8 @@ pub(super) fn inner(name: &str, words: &[Word]) -> Option<Result<Inner, String>>
 
 /// Parses `[-eux] -c LINE …`: words behind the line set positional parameters, which are not
 /// trusted.
-fn shell(words: &[Word]) -> Option<Inner> {
-    let letters = |word: &Word, known: &str| {
+fn shell(words: &[ShellWord]) -> Option<WrappedCommand> {
+    let letters = |word: &ShellWord, known: &str| {
         let letters = word.known().and_then(|text| text.strip_prefix('-')).unwrap_or_default();
         !letters.is_empty() && letters.chars().all(|letter| known.contains(letter))
     };
@@ -67,23 +67,23 @@ fn shell(words: &[Word]) -> Option<Inner> {
     let [option, line, ..] = words.get(plain..)? else { return None };
     let asked = letters(option, "celux") && option.text.ends_with('c');
     let line = line.known().filter(|line| !line.starts_with(['-', '+']))?;
-    asked.then(|| Inner::Line(line.to_owned()))
+    asked.then(|| WrappedCommand::Line(line.to_owned()))
 }
 
 /// `NAME=VALUE … PROGRAM …`. An option of env is no program that is known.
-fn environment(words: &[Word]) -> Simple {
-    let assigned: Vec<_> = words.iter().map_while(assign::split).collect();
+fn environment(words: &[ShellWord]) -> SimpleCommand {
+    let assigned: Vec<_> = words.iter().map_while(assignments::split).collect();
     let words = words[assigned.len()..].to_vec();
-    Simple { assigned, words, written: Vec::new() }
+    SimpleCommand { assigned, words, written: Vec::new() }
 }
 
-fn plain(words: &[Word]) -> Option<Inner> {
+fn plain(words: &[ShellWord]) -> Option<WrappedCommand> {
     words.first()?.known().filter(|first| !first.starts_with('-'))?;
-    Some(Inner::Words(words.to_vec()))
+    Some(WrappedCommand::Words(words.to_vec()))
 }
 
 /// `timeout DURATION PROGRAM …`.
-fn timeout(words: &[Word]) -> Option<Inner> {
+fn timeout(words: &[ShellWord]) -> Option<WrappedCommand> {
     let (duration, rest) = words.split_first()?;
     let number = duration.known()?.trim_end_matches(['s', 'm', 'h', 'd']);
     let digits = !number.is_empty() && number.chars().all(|c| c.is_ascii_digit() || c == '.');
@@ -91,7 +91,7 @@ fn timeout(words: &[Word]) -> Option<Inner> {
 }
 
 /// Parses `xargs [-0 -r -n N] PROGRAM …`; the words that it reads are appended.
-fn arguments(words: &[Word]) -> Option<Inner> {
+fn arguments(words: &[ShellWord]) -> Option<WrappedCommand> {
     let mut start = 0;
     while words.get(start)?.text.starts_with('-') {
         start += match words[start].known()? {
@@ -101,7 +101,7 @@ fn arguments(words: &[Word]) -> Option<Inner> {
         };
     }
     let mut inner = words.get(start..)?.to_vec();
-    inner.push(Word::anything());
+    inner.push(ShellWord::anything());
     plain(&inner)
 }
 

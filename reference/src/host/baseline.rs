@@ -61,7 +61,7 @@ pub(crate) const BASELINE: [&str; 44] = [
 
 /// One piece of the platform.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(crate) enum Piece {
+pub(crate) enum PlatformEntry {
     /// A file or directory with everything below it.
     Object(PathBuf),
     /// A symbolic link, and its target.
@@ -69,15 +69,15 @@ pub(crate) enum Piece {
 }
 
 /// Returns the parts of the platform that exist.
-pub(super) fn pieces() -> Vec<Piece> {
+pub(super) fn pieces() -> Vec<PlatformEntry> {
     BASELINE.iter().filter_map(|path| piece(Path::new(path))).collect()
 }
 
-fn piece(path: &Path) -> Option<Piece> {
+fn piece(path: &Path) -> Option<PlatformEntry> {
     let found = fs::symlink_metadata(path).ok()?;
     match found.is_symlink() {
-        true => Some(Piece::Link(path.to_owned(), fs::read_link(path).ok()?)),
-        false => Some(Piece::Object(path.to_owned())),
+        true => Some(PlatformEntry::Link(path.to_owned(), fs::read_link(path).ok()?)),
+        false => Some(PlatformEntry::Object(path.to_owned())),
     }
 }
 
@@ -93,9 +93,9 @@ pub(super) fn program_name(run: &Run, env: &[(OsString, OsString)]) -> Option<Pa
         return Some(run.cwd.as_path().join(name));
     }
     let search = env.iter().find(|(name, _)| name == "PATH").map(|(_, value)| value)?;
-    let candidates = std::env::split_paths(search).filter(|folder| folder.is_absolute());
-    let mut candidates = candidates.map(|folder| folder.join(&name));
-    candidates.find(|path| paths::find(path).is_some_and(|found| !found.folder))
+    let candidates = std::env::split_paths(search).filter(|directory| directory.is_absolute());
+    let mut candidates = candidates.map(|directory| directory.join(&name));
+    candidates.find(|path| paths::find(path).is_some_and(|found| !found.directory))
 }
 
 /// Returns the kernel's error for the file that `run` names, if it cannot be executed.
@@ -119,7 +119,7 @@ mod tests {
         for path in closed.map(Path::new) {
             assert!(!BASELINE.iter().any(|piece| path.starts_with(piece)), "{}", path.display());
         }
-        assert!(pieces().contains(&Piece::Object("/usr".into())));
+        assert!(pieces().contains(&PlatformEntry::Object("/usr".into())));
     }
 
     #[rstest]

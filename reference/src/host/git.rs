@@ -3,28 +3,28 @@
 use std::fs;
 use std::path::{Path, PathBuf};
 
-use super::paths::{self, Found, Missing};
-use crate::plan::names::Name;
+use super::paths::{self, ExistingPath, MissingPath};
+use crate::plan::protected_names::ProtectedName;
 
-/// Finds `name` directly below `folder`: the object itself, then the target of its pointer.
-pub(super) fn below(folder: &Path, name: &Name) -> Vec<Found> {
-    let Some(found) = paths::find(&folder.join(name.name)) else { return Vec::new() };
-    let pointed = match name.git && !found.folder {
-        true => pointed_to(&found.real, folder),
+/// Finds `name` directly below `directory`: the object itself, then the target of its pointer.
+pub(super) fn below(directory: &Path, name: &ProtectedName) -> Vec<ExistingPath> {
+    let Some(found) = paths::find(&directory.join(name.name)) else { return Vec::new() };
+    let pointed = match name.git && !found.directory {
+        true => pointed_to(&found.real, directory),
         false => Vec::new(),
     };
     std::iter::once(found).chain(pointed).collect()
 }
 
-/// Returns the missing target of the pointer file `found`, `.git` in `folder`, if it dangles: a
+/// Returns the missing target of the pointer file `found`, `.git` in `directory`, if it dangles: a
 /// directory made there would be the repository.
-pub(super) fn dangling(found: &Found, folder: &Path) -> Option<Missing> {
-    paths::missing(&target(&found.real, folder)?)
+pub(super) fn dangling(found: &ExistingPath, directory: &Path) -> Option<MissingPath> {
+    paths::missing(&target(&found.real, directory)?)
 }
 
 /// The git directory of a pointer file (`gitdir: PATH`) and the common directory of a worktree.
-fn pointed_to(pointer: &Path, folder: &Path) -> Vec<Found> {
-    let target = target(pointer, folder).and_then(|target| paths::find(&target));
+fn pointed_to(pointer: &Path, directory: &Path) -> Vec<ExistingPath> {
+    let target = target(pointer, directory).and_then(|target| paths::find(&target));
     let common = target.as_ref().and_then(|target| {
         let says = fs::read_to_string(target.real.join("commondir")).ok()?;
         paths::find(&target.real.join(PathBuf::from(says.trim())))
@@ -34,22 +34,22 @@ fn pointed_to(pointer: &Path, folder: &Path) -> Vec<Found> {
 
 /// Reads the target of the pointer file. Git resolves it from the directory of the name, even if
 /// the name is a link.
-fn target(pointer: &Path, folder: &Path) -> Option<PathBuf> {
+fn target(pointer: &Path, directory: &Path) -> Option<PathBuf> {
     let text = fs::read_to_string(pointer).ok()?;
     let target = text.lines().next()?.strip_prefix("gitdir:")?.trim();
-    Some(folder.join(target))
+    Some(directory.join(target))
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
 
-    const GIT: Name = Name { name: ".git", git: true };
+    const GIT: ProtectedName = ProtectedName { name: ".git", git: true };
 
     #[test]
-    fn a_pointer_leads_to_its_folder_and_the_common_folder() {
-        let folder = tempfile::tempdir().unwrap();
-        let root = folder.path().canonicalize().unwrap();
+    fn a_pointer_leads_to_its_directory_and_the_common_directory() {
+        let directory = tempfile::tempdir().unwrap();
+        let root = directory.path().canonicalize().unwrap();
         fs::create_dir_all(root.join("main/.git/worktrees/w")).unwrap();
         fs::write(root.join("main/.git/worktrees/w/commondir"), "../..\n").unwrap();
         fs::create_dir(root.join("w")).unwrap();
@@ -61,8 +61,8 @@ mod tests {
 
     #[test]
     fn a_pointer_to_nothing_leads_to_what_is_missing() {
-        let folder = tempfile::tempdir().unwrap();
-        let root = folder.path().canonicalize().unwrap();
+        let directory = tempfile::tempdir().unwrap();
+        let root = directory.path().canonicalize().unwrap();
         fs::write(root.join(".git"), "gitdir: store/repo\n").unwrap();
         let found = below(&root, &GIT);
         let missing = dangling(&found[0], &root).map(|missing| missing.real);
@@ -73,8 +73,8 @@ mod tests {
 
     #[test]
     fn a_link_to_a_pointer_starts_where_the_link_is() {
-        let folder = tempfile::tempdir().unwrap();
-        let root = folder.path().canonicalize().unwrap();
+        let directory = tempfile::tempdir().unwrap();
+        let root = directory.path().canonicalize().unwrap();
         fs::create_dir_all(root.join("w")).unwrap();
         fs::create_dir_all(root.join("w/store")).unwrap();
         fs::write(root.join("pointer"), "gitdir: store\n").unwrap();

@@ -1,46 +1,46 @@
-//! The current matches of a deny pattern ([`Expansion`]), found by a walk of the directories in
+//! The current matches of a deny pattern ([`PatternExpansion`]), found by a walk of the directories in
 //! which the pattern could match.
 
 use std::ffi::OsStr;
 use std::fs;
 use std::path::{Path, PathBuf};
 
-use super::paths::{self, Finder};
-use super::{Found, Missing, fold, reach};
-use crate::glob::{Glob, Said, State};
+use super::paths::{self, PathFinder};
+use super::{ExistingPath, MissingPath, fold, reachability};
+use crate::glob::{GlobMatch, GlobState, PathGlob};
 
 /// Trees that are made afresh inside, where the host's names say nothing.
 const FRESH: [&str; 3] = ["/proc", "/dev", "/sys"];
 
 /// A pattern over this host.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(crate) struct Expansion {
+pub(crate) struct PatternExpansion {
     /// The pattern, with its base resolved.
-    pub(crate) glob: Glob,
+    pub(crate) glob: PathGlob,
     /// The volume of the pattern's base ignores case.
     pub(crate) folds: bool,
     /// Locations of the links on the way to the base.
     pub(crate) links: Vec<PathBuf>,
     /// Objects that match.
-    pub(crate) there: Vec<Found>,
+    pub(crate) there: Vec<ExistingPath>,
     /// Missing targets of dangling links that match.
-    pub(crate) missing: Vec<Missing>,
+    pub(crate) missing: Vec<MissingPath>,
     /// A directory or link that could not be read.
     pub(crate) closed: Option<PathBuf>,
 }
 
 /// Expands the pattern `text`; `None` if it is no pattern, or its base cannot be resolved.
-pub(super) fn expand(text: &str, finder: &mut Finder) -> Option<Expansion> {
-    let glob = Glob::parse(text).ok()?;
+pub(super) fn expand(text: &str, finder: &mut PathFinder) -> Option<PatternExpansion> {
+    let glob = PathGlob::parse(text).ok()?;
     let found = paths::find(glob.base());
     let (real, links, folds) = match &found {
         Some(found) => (found.real.clone(), found.links.clone(), fold::folds(&found.real)),
         None => {
-            let Missing { real, links, folds } = paths::missing(glob.base())?;
+            let MissingPath { real, links, folds } = paths::missing(glob.base())?;
             (real, links, folds)
         }
     };
-    let expansion = Expansion {
+    let expansion = PatternExpansion {
         glob: glob.based(real.clone()),
         folds,
         links,
@@ -48,29 +48,29 @@ pub(super) fn expand(text: &str, finder: &mut Finder) -> Option<Expansion> {
         missing: Vec::new(),
         closed: None,
     };
-    let folder = found.is_some_and(|found| found.folder);
-    Some(if folder { expansion.walked(real, finder) } else { expansion })
+    let directory = found.is_some_and(|found| found.directory);
+    Some(if directory { expansion.walked(real, finder) } else { expansion })
 }
 
-impl Expansion {
-    fn walked(mut self, base: PathBuf, finder: &mut Finder) -> Self {
+impl PatternExpansion {
+    fn walked(mut self, base: PathBuf, finder: &mut PathFinder) -> Self {
         let mut ahead = vec![(base, self.glob.start())];
-        while let Some((folder, state)) = ahead.pop() {
-            let entries = match fs::read_dir(&folder) {
+        while let Some((directory, state)) = ahead.pop() {
+            let entries = match fs::read_dir(&directory) {
                 Ok(entries) => entries,
-                Err(_) if is_no_concern(&folder) => continue,
+                Err(_) if is_no_concern(&directory) => continue,
                 Err(_) => {
-                    self.closed = Some(folder);
+                    self.closed = Some(directory);
                     continue;
                 }
             };
             for entry in entries.filter_map(Result::ok) {
-                let is_folder = entry.file_type().is_ok_and(|kind| kind.is_dir());
+                let is_directory = entry.file_type().is_ok_and(|kind| kind.is_dir());
                 ahead.extend(self.entry(
                     &entry.path(),
                     &entry.file_name(),
                     state,
-                    is_folder,
+                    is_directory,
                     finder,
                 ));
             }
@@ -83,14 +83,14 @@ impl Expansion {
         &mut self,
         path: &Path,
         name: &OsStr,
-        state: State,
-        is_folder: bool,
-        finder: &mut Finder,
-    ) -> Option<(PathBuf, State)> {
+        state: GlobState,
+        is_directory: bool,
+        finder: &mut PathFinder,
+    ) -> Option<(PathBuf, GlobState)> {
         let next = self.glob.step(state, name, self.folds);
         match self.glob.said(state, next) {
-            Said::Matches => self.matched(path, finder),
-            Said::Below | Said::Towards if is_folder && !is_fresh(path) => {
+            GlobMatch::Matches => self.matched(path, finder),
+            GlobMatch::Below | GlobMatch::Towards if is_directory && !is_fresh(path) => {
                 return Some((path.to_owned(), next));
             }
             _ => {}
@@ -98,7 +98,7 @@ impl Expansion {
         None
     }
 
-    fn matched(&mut self, path: &Path, finder: &mut Finder) {
+    fn matched(&mut self, path: &Path, finder: &mut PathFinder) {
         match finder.entry(path) {
             Some((_, found)) => self.there.push(found),
             None => match paths::missing(path) {
@@ -115,8 +115,8 @@ fn is_fresh(path: &Path) -> bool {
 
 /// Returns whether the directory was removed, or the command, without capabilities, cannot enter it
 /// either.
-fn is_no_concern(folder: &Path) -> bool {
-    !folder.exists() || !reach::is_reachable(&folder.join("any"))
+fn is_no_concern(directory: &Path) -> bool {
+    !directory.exists() || !reachability::is_reachable(&directory.join("any"))
 }
 
 #[cfg(test)]
@@ -126,8 +126,8 @@ mod tests {
 
     #[test]
     fn a_pattern_finds_what_is_there() {
-        let folder = tempfile::tempdir().unwrap();
-        let root = folder.path().canonicalize().unwrap();
+        let directory = tempfile::tempdir().unwrap();
+        let root = directory.path().canonicalize().unwrap();
         fs::create_dir_all(root.join("d/e.env")).unwrap();
         for name in ["a.env", "d/b.env", "d/e.env/c.env", "d/env"] {
             fs::write(root.join(name), "").unwrap();
@@ -136,7 +136,7 @@ mod tests {
         symlink("nothing", root.join("m.env")).unwrap();
         symlink("d", root.join("way")).unwrap();
         symlink(".", root.join("here")).unwrap();
-        let expand = |text: String| expand(&text, &mut Finder::default()).unwrap();
+        let expand = |text: String| expand(&text, &mut PathFinder::default()).unwrap();
         let expansion = expand(format!("{}/**/*.env", root.join("here").display()));
         assert_eq!(expansion.glob.base(), root);
         let mut there: Vec<_> = expansion.there.iter().map(|found| found.real.clone()).collect();

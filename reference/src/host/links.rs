@@ -7,7 +7,7 @@ use std::fs;
 use std::os::unix::ffi::OsStringExt;
 use std::path::{Path, PathBuf};
 
-use super::paths::{self, Passage};
+use super::paths::{self, PathPassage};
 
 /// The maximum depth of directories that are searched for links.
 const DEPTH: usize = 2;
@@ -20,22 +20,22 @@ pub(crate) struct ServiceLink {
     /// Its target (real path).
     pub(crate) target: PathBuf,
     /// The links on the way to the target, itself first.
-    pub(crate) way: Vec<Passage>,
+    pub(crate) way: Vec<PathPassage>,
 }
 
 /// Returns the links and directories that `names` lead through, each once.
-pub(super) fn ways(names: impl Iterator<Item = PathBuf>) -> Vec<Passage> {
+pub(super) fn ways(names: impl Iterator<Item = PathBuf>) -> Vec<PathPassage> {
     let ways = names.filter_map(|name| paths::walk(&name)).flat_map(|(_, way)| way);
     ways.collect::<BTreeSet<_>>().into_iter().collect()
 }
 
-/// The links in `folders` that lead to something, and in the directories in them.
-pub(super) fn in_folders(folders: &[PathBuf]) -> Vec<ServiceLink> {
+/// The links in `directories` that lead to something, and in the directories in them.
+pub(super) fn in_directories(directories: &[PathBuf]) -> Vec<ServiceLink> {
     let mut links = Vec::new();
     let mut ahead: Vec<(PathBuf, usize)> =
-        folders.iter().map(|folder| (folder.clone(), DEPTH)).collect();
-    while let Some((folder, depth)) = ahead.pop() {
-        for entry in fs::read_dir(&folder).into_iter().flatten().flatten() {
+        directories.iter().map(|directory| (directory.clone(), DEPTH)).collect();
+    while let Some((directory, depth)) = ahead.pop() {
+        for entry in fs::read_dir(&directory).into_iter().flatten().flatten() {
             let Ok(kind) = entry.file_type() else { continue };
             if kind.is_dir() && depth > 1 {
                 ahead.push((entry.path(), depth - 1));
@@ -85,11 +85,11 @@ fn unescaped(text: &[u8]) -> PathBuf {
     PathBuf::from(OsString::from_vec(bytes))
 }
 
-impl Passage {
+impl PathPassage {
     /// Returns its path.
     pub(crate) fn place(&self) -> &Path {
         match self {
-            Self::Link(at, _) | Self::Folder(at) => at,
+            Self::Link(at, _) | Self::Directory(at) => at,
         }
     }
 }
@@ -101,15 +101,15 @@ mod tests {
 
     #[test]
     fn links_are_found_with_all_that_leads_on() {
-        let folder = tempfile::tempdir().unwrap();
-        let root = folder.path().canonicalize().unwrap();
+        let directory = tempfile::tempdir().unwrap();
+        let root = directory.path().canonicalize().unwrap();
         fs::create_dir_all(root.join("run/a/b")).unwrap();
         fs::create_dir(root.join("store")).unwrap();
         symlink("../store", root.join("run/system")).unwrap();
         symlink("../system", root.join("run/a/again")).unwrap();
         symlink("nowhere", root.join("run/dangling")).unwrap();
         symlink("/", root.join("run/a/b/deep")).unwrap();
-        let found = in_folders(&[root.join("run")]);
+        let found = in_directories(&[root.join("run")]);
         let shown: Vec<_> = found.iter().map(|link| (&link.target, link.way.len())).collect();
         // A directory left again by `..` counts, too.
         assert_eq!(shown, [(&root.join("store"), 4), (&root.join("store"), 2)]);

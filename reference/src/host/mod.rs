@@ -1,18 +1,18 @@
-//! A snapshot of this host for one request: [`Host`], the only input of planning besides the
+//! A snapshot of this host for one request: [`HostSnapshot`], the only input of planning besides the
 //! request, and the only code before a run that reads the file system.
 
 mod baseline;
 mod git;
+mod git_history;
+mod git_steering;
 mod globs;
-mod history;
-mod kinds;
 mod links;
+mod path_kinds;
 mod paths;
 mod protected;
-mod reach;
-mod reopen;
+mod reachability;
+mod reopened;
 mod sockets;
-mod steered;
 mod tree;
 
 use std::collections::BTreeMap;
@@ -22,16 +22,16 @@ use std::sync::Arc;
 
 use boxproof_cases::protocol::{Mode, Policy, Protect, Readable, Run, WirePath};
 
-use crate::law::Law;
+use crate::path_rules::PathRules;
 
-use crate::folds as fold;
-pub(crate) use baseline::{Piece, cannot_execute};
-pub(crate) use globs::Expansion;
+use crate::case_insensitive as fold;
+pub(crate) use baseline::{PlatformEntry, cannot_execute};
+pub(crate) use globs::PatternExpansion;
 pub(crate) use links::ServiceLink;
-pub(crate) use paths::{Found, Missing, Passage};
-pub(crate) use protected::Protected;
-pub(crate) use reopen::Opened;
-pub(crate) use tree::{Kind, Node, Tree};
+pub(crate) use paths::{ExistingPath, MissingPath, PathPassage};
+pub(crate) use protected::ProtectedPaths;
+pub(crate) use reopened::ReopenedDirectory;
+pub(crate) use tree::{NodeKind, WorkspaceNode, WorkspaceTree};
 
 /// Directories that hold other people's temporary files.
 const TMP: [&str; 2] = ["/tmp", "/var/tmp"];
@@ -51,14 +51,14 @@ const KNOBS: [&str; 8] = [
 
 /// A snapshot of the host, as far as one request is concerned.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
-pub(crate) struct Host {
+pub(crate) struct HostSnapshot {
     /// The launcher's environment.
     pub(crate) env: Vec<(OsString, OsString)>,
     /// Every path the request names, and its object; absent paths are missing here.
-    pub(crate) paths: BTreeMap<PathBuf, Found>,
+    pub(crate) paths: BTreeMap<PathBuf, ExistingPath>,
     /// Links and directories that the names of grants lead through: a grant holds for the name that
     /// it was given.
-    pub(crate) ways: Vec<Passage>,
+    pub(crate) ways: Vec<PathPassage>,
     /// Links in the directories of service state.
     pub(crate) service_links: Vec<ServiceLink>,
     /// The reason why nothing was found, by path of the request.
@@ -73,9 +73,9 @@ pub(crate) struct Host {
     /// Mounts whose source was removed: nothing can be mounted on them.
     pub(crate) unlinked: Vec<PathBuf>,
     /// Denied paths where nothing is.
-    pub(crate) absent: BTreeMap<PathBuf, Missing>,
+    pub(crate) absent: BTreeMap<PathBuf, MissingPath>,
     /// The deny patterns of the request whose base can be resolved.
-    pub(crate) globs: BTreeMap<String, Expansion>,
+    pub(crate) globs: BTreeMap<String, PatternExpansion>,
     /// Temp directories that exist (real paths).
     pub(crate) tmp: Vec<PathBuf>,
     /// Directories of service state that exist and are no links.
@@ -85,33 +85,37 @@ pub(crate) struct Host {
     /// The target of `/etc/resolv.conf`.
     pub(crate) resolver: Option<PathBuf>,
     /// The paths that `protect` covers.
-    pub(crate) protected: Protected,
+    pub(crate) protected: ProtectedPaths,
     /// Protected directories that parts of stay writable.
-    pub(crate) opened: Vec<Opened>,
+    pub(crate) opened: Vec<ReopenedDirectory>,
     /// Paths that running programs needs, where only listed roots can be read.
-    pub(crate) platform: Vec<Piece>,
+    pub(crate) platform: Vec<PlatformEntry>,
     /// The file that the command executes, where not everything can be read.
     pub(crate) program: Option<PathBuf>,
     /// The workspace under a profile, if the request has one.
-    pub(crate) tree: Option<Tree>,
+    pub(crate) tree: Option<WorkspaceTree>,
     /// Path sockets that are bound on the host.
     pub(crate) sockets: Vec<PathBuf>,
     /// The host has refused to mount a fresh `/proc`.
     pub(crate) lacks_proc: bool,
 }
 
-impl Host {
+impl HostSnapshot {
     /// Looks up the paths that `policy`, `law` and `run` name.
-    pub(crate) fn observe(policy: &Policy, law: Option<&Arc<Law>>, run: &Run) -> Self {
+    pub(crate) fn observe(policy: &Policy, law: Option<&Arc<PathRules>>, run: &Run) -> Self {
         let existing = |names: &[&str]| -> Vec<PathBuf> {
             names.iter().filter_map(|name| std::fs::canonicalize(name).ok()).collect()
         };
-        let mut finder = paths::Finder::default();
+        let mut finder = paths::PathFinder::default();
         let mut host = Self {
             env: launcher_environment(),
             paths: named(policy, run).filter_map(|path| finder.entry(path)).collect(),
             tmp: existing(&TMP),
-            services: SERVICES.iter().map(PathBuf::from).filter(|path| is_folder(path)).collect(),
+            services: SERVICES
+                .iter()
+                .map(PathBuf::from)
+                .filter(|path| is_directory(path))
+                .collect(),
             knobs: KNOBS.iter().map(PathBuf::from).filter(|path| path.exists()).collect(),
             resolver: std::fs::canonicalize("/etc/resolv.conf").ok(),
             sockets: sockets::bound(),
@@ -126,13 +130,13 @@ impl Host {
             host.program = baseline::program(run, &host.env);
         }
         host.ways = links::ways(granted(policy).map(Path::to_owned).chain(host.program_name(run)));
-        host.service_links = links::in_folders(&host.services);
+        host.service_links = links::in_directories(&host.services);
         host.unlinked = links::unlinked_mounts();
-        let patterns = named(policy, run).filter(|path| kinds::is_pattern(path));
+        let patterns = named(policy, run).filter(|path| path_kinds::is_pattern(path));
         host.patterns = patterns.map(Path::to_owned).collect();
         let lost = named(policy, run).filter(|path| host.at(path).is_none());
-        host.reasons = lost.map(|path| (path.to_owned(), kinds::absence(path))).collect();
-        host.no_sockets = kinds::other_than_sockets(&policy.unix_sockets);
+        host.reasons = lost.map(|path| (path.to_owned(), path_kinds::absence(path))).collect();
+        host.no_sockets = path_kinds::other_than_sockets(&policy.unix_sockets);
         host.foreign_roots = host.foreign_roots(policy);
         let root = host.at(policy.workspace.as_path()).map(|found| found.real.clone());
         host.tree = root.zip(law).map(|(root, law)| tree::observe(&root, law));
@@ -142,26 +146,28 @@ impl Host {
         host.globs = expanded.collect();
         host.protected = host.protected_names(policy);
         let there = std::mem::take(&mut host.protected.there);
-        (host.opened, host.protected.there) = reopen::opened(policy, there);
+        (host.opened, host.protected.there) = reopened::opened(policy, there);
         host
     }
 
     /// Restricts protected directories to their existing parts; returns the directories that lack a
     /// part.
-    pub(crate) fn settle(&mut self) -> Vec<PathBuf> {
-        let lacking: Vec<&mut Opened> = self.opened.iter_mut().filter(|one| !one.whole).collect();
+    pub(crate) fn freeze_reopened(&mut self) -> Vec<PathBuf> {
+        let lacking: Vec<&mut ReopenedDirectory> =
+            self.opened.iter_mut().filter(|one| !one.whole).collect();
         let settled = lacking.into_iter().map(|one| {
             one.whole = true;
-            one.folder.clone()
+            one.directory.clone()
         });
         let settled: Vec<PathBuf> = settled.collect();
-        let folders = settled.iter().map(|folder| Found::at(folder.clone(), true, Vec::new()));
-        self.protected.there.extend(folders);
+        let directories =
+            settled.iter().map(|directory| ExistingPath::at(directory.clone(), true, Vec::new()));
+        self.protected.there.extend(directories);
         settled
     }
 
     /// Returns the location of `path`, if the request denies it and it does not exist.
-    pub(crate) fn missing(&self, path: &Path) -> Option<&Missing> {
+    pub(crate) fn missing(&self, path: &Path) -> Option<&MissingPath> {
         self.absent.get(path)
     }
 
@@ -171,7 +177,7 @@ impl Host {
     }
 
     /// Returns the object at `path`, if the request names it and it exists.
-    pub(crate) fn at(&self, path: &Path) -> Option<&Found> {
+    pub(crate) fn at(&self, path: &Path) -> Option<&ExistingPath> {
         self.paths.get(path)
     }
 
@@ -179,9 +185,9 @@ impl Host {
         self.program.as_ref().and_then(|_| baseline::program_name(run, &self.env))
     }
 
-    fn protected_names(&self, policy: &Policy) -> Protected {
+    fn protected_names(&self, policy: &Policy) -> ProtectedPaths {
         if policy.protect == Protect::None || policy.mode != Mode::WorkspaceWrite {
-            return Protected::default();
+            return ProtectedPaths::default();
         }
         let roots = std::iter::once(&policy.workspace).chain(&policy.writable);
         let roots = roots.filter_map(|root| self.at(root.as_path()));
@@ -190,7 +196,7 @@ impl Host {
         roots.extend(home);
         roots.sort();
         roots.dedup();
-        Protected::observe(&roots, &policy.grants)
+        ProtectedPaths::observe(&roots, &policy.grants)
     }
 
     fn foreign_roots(&self, policy: &Policy) -> Vec<(PathBuf, u32)> {
@@ -200,7 +206,7 @@ impl Host {
         let roots = std::iter::once(&policy.workspace).chain(&policy.writable);
         let roots = roots.filter_map(|root| self.at(root.as_path()));
         roots
-            .filter_map(|root| Some((root.real.clone(), kinds::foreign_owner(&root.real)?)))
+            .filter_map(|root| Some((root.real.clone(), path_kinds::foreign_owner(&root.real)?)))
             .collect()
     }
 
@@ -208,7 +214,7 @@ impl Host {
     fn home(&self) -> Option<PathBuf> {
         let (_, value) = self.env.iter().find(|(name, _)| name == "HOME")?;
         let home = Path::new(value);
-        let found = paths::find(home).filter(|found| home.is_absolute() && found.folder);
+        let found = paths::find(home).filter(|found| home.is_absolute() && found.directory);
         found.map(|found| found.real)
     }
 }
@@ -239,7 +245,7 @@ pub(crate) fn on_the_way(path: &Path) -> Vec<PathBuf> {
         .collect()
 }
 
-fn is_folder(path: &Path) -> bool {
+fn is_directory(path: &Path) -> bool {
     std::fs::symlink_metadata(path).is_ok_and(|found| found.is_dir())
 }
 

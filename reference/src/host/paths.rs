@@ -1,4 +1,4 @@
-//! Real paths: follows links one by one and remembers where each stood ([`Found`]).
+//! Real paths: follows links one by one and remembers where each stood ([`ExistingPath`]).
 
 use std::collections::{HashMap, VecDeque};
 use std::ffi::OsString;
@@ -6,18 +6,18 @@ use std::fs;
 use std::io;
 use std::path::{Component, Path, PathBuf};
 
-use super::{fold, reach};
+use super::{fold, reachability};
 
 /// Links followed before a path counts as a loop (the kernel's own limit).
 const MAX_LINKS: usize = 40;
 
 /// An existing object.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(crate) struct Found {
+pub(crate) struct ExistingPath {
     /// Its path without links, `.`, `..` or repeated slashes.
     pub(crate) real: PathBuf,
     /// It is a directory.
-    pub(crate) folder: bool,
+    pub(crate) directory: bool,
     /// Locations of the links that led there (real paths), in order.
     pub(crate) links: Vec<PathBuf>,
     /// This user can reach it without capabilities. The command has none; neither has, in such a
@@ -25,17 +25,17 @@ pub(crate) struct Found {
     pub(crate) reachable: bool,
 }
 
-impl Found {
+impl ExistingPath {
     /// Describes the object at `real`, a path without links.
-    pub(super) fn at(real: PathBuf, folder: bool, links: Vec<PathBuf>) -> Self {
-        let reachable = reach::is_reachable(&real);
-        Self { real, folder, links, reachable }
+    pub(super) fn at(real: PathBuf, directory: bool, links: Vec<PathBuf>) -> Self {
+        let reachable = reachability::is_reachable(&real);
+        Self { real, directory, links, reachable }
     }
 }
 
 /// A path where nothing is.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(crate) struct Missing {
+pub(crate) struct MissingPath {
     /// The path, real as far as it exists, then as it was named.
     pub(crate) real: PathBuf,
     /// Locations of the links that led there (real paths), in order.
@@ -46,80 +46,80 @@ pub(crate) struct Missing {
 
 /// Finds many paths, each directory that holds some of them once.
 #[derive(Default)]
-pub(super) struct Finder {
-    folders: HashMap<PathBuf, Option<Folder>>,
+pub(super) struct PathFinder {
+    directories: HashMap<PathBuf, Option<ResolvedDirectory>>,
 }
 
 /// A named directory, with links resolved.
 #[derive(Clone)]
-struct Folder {
+struct ResolvedDirectory {
     real: PathBuf,
     links: Vec<PathBuf>,
     /// Objects directly in it are reachable.
     reachable: bool,
 }
 
-impl Finder {
+impl PathFinder {
     /// Finds the object at `path`, and returns both, if it exists.
-    pub(super) fn entry(&mut self, path: &Path) -> Option<(PathBuf, Found)> {
+    pub(super) fn entry(&mut self, path: &Path) -> Option<(PathBuf, ExistingPath)> {
         self.find(path).map(|found| (path.to_owned(), found))
     }
 
     /// Finds the object as [`find`] does, with the parent cached.
-    fn find(&mut self, path: &Path) -> Option<Found> {
+    fn find(&mut self, path: &Path) -> Option<ExistingPath> {
         let (Some(parent), Some(name)) = (path.parent(), path.file_name()) else {
             return find(path);
         };
-        if !self.folders.contains_key(parent) {
-            self.folders.insert(parent.to_owned(), Folder::at(parent));
+        if !self.directories.contains_key(parent) {
+            self.directories.insert(parent.to_owned(), ResolvedDirectory::at(parent));
         }
-        let folder = self.folders.get(parent)?.as_ref()?;
-        let real = folder.real.join(name);
+        let directory = self.directories.get(parent)?.as_ref()?;
+        let real = directory.real.join(name);
         let kind = fs::symlink_metadata(&real).ok()?;
         if kind.is_symlink() {
             return find(path);
         }
-        let links = folder.links.clone();
-        Some(Found { real, folder: kind.is_dir(), links, reachable: folder.reachable })
+        let links = directory.links.clone();
+        Some(ExistingPath { real, directory: kind.is_dir(), links, reachable: directory.reachable })
     }
 }
 
-impl Folder {
+impl ResolvedDirectory {
     fn at(path: &Path) -> Option<Self> {
-        let Found { real, folder, links, .. } = find(path)?;
-        let reachable = reach::is_reachable(&real.join("any"));
-        folder.then_some(Self { real, links, reachable })
+        let ExistingPath { real, directory, links, .. } = find(path)?;
+        let reachable = reachability::is_reachable(&real.join("any"));
+        directory.then_some(Self { real, links, reachable })
     }
 }
 
 /// A link, or a directory outside the real path, that a path leads through.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
-pub(crate) enum Passage {
+pub(crate) enum PathPassage {
     /// A symbolic link: its own path (real), and its target.
     Link(PathBuf, PathBuf),
     /// A directory that `..` leaves again (real path).
-    Folder(PathBuf),
+    Directory(PathBuf),
 }
 
 /// Resolves `path` (absolute) to its object; `None` if it does not exist, or cannot be reached.
-pub(super) fn find(path: &Path) -> Option<Found> {
+pub(super) fn find(path: &Path) -> Option<ExistingPath> {
     let (real, way) = walk(path)?;
-    let folder = fs::symlink_metadata(&real).ok()?.is_dir();
+    let directory = fs::symlink_metadata(&real).ok()?.is_dir();
     let link = |passage| match passage {
-        Passage::Link(at, _) => Some(at),
-        Passage::Folder(_) => None,
+        PathPassage::Link(at, _) => Some(at),
+        PathPassage::Directory(_) => None,
     };
-    Some(Found::at(real, folder, way.into_iter().filter_map(link).collect()))
+    Some(ExistingPath::at(real, directory, way.into_iter().filter_map(link).collect()))
 }
 
 /// Returns the real path of `path` (absolute), and the passages on the way, in order.
-pub(super) fn walk(path: &Path) -> Option<(PathBuf, Vec<Passage>)> {
+pub(super) fn walk(path: &Path) -> Option<(PathBuf, Vec<PathPassage>)> {
     let mut ahead: VecDeque<OsString> = parts(path);
     let mut real = PathBuf::from("/");
     let (mut way, mut links) = (Vec::new(), 0);
     while let Some(part) = ahead.pop_front() {
         if part == ".." {
-            way.push(Passage::Folder(real.clone()));
+            way.push(PathPassage::Directory(real.clone()));
             real.pop();
             continue;
         }
@@ -132,7 +132,7 @@ pub(super) fn walk(path: &Path) -> Option<(PathBuf, Vec<Passage>)> {
                     return None;
                 }
                 follow(&target, &mut real, &mut ahead);
-                way.push(Passage::Link(next, target));
+                way.push(PathPassage::Link(next, target));
             }
             _ => real = next,
         }
@@ -142,7 +142,7 @@ pub(super) fn walk(path: &Path) -> Option<(PathBuf, Vec<Passage>)> {
 
 /// Returns the location of the missing `path` (absolute); `None` if it exists or cannot be
 /// resolved.
-pub(super) fn missing(path: &Path) -> Option<Missing> {
+pub(super) fn missing(path: &Path) -> Option<MissingPath> {
     let mut ahead: VecDeque<OsString> = parts(path);
     let (mut real, mut links, mut exists) = (PathBuf::from("/"), Vec::new(), None);
     while let Some(part) = ahead.pop_front() {
@@ -168,7 +168,7 @@ pub(super) fn missing(path: &Path) -> Option<Missing> {
         real = next;
     }
     let folds = fold::folds(&exists?);
-    Some(Missing { real, links, folds })
+    Some(MissingPath { real, links, folds })
 }
 
 fn is_absence(error: &io::Error) -> bool {
@@ -209,8 +209,8 @@ mod tests {
     #[case::dangling("g", None, &[])]
     #[case::absent("x", None, &[])]
     fn links_are_followed(#[case] path: &str, #[case] real: Option<&str>, #[case] links: &[&str]) {
-        let folder = tempfile::tempdir().unwrap();
-        let root = folder.path().canonicalize().unwrap();
+        let directory = tempfile::tempdir().unwrap();
+        let root = directory.path().canonicalize().unwrap();
         fs::create_dir(root.join("d")).unwrap();
         fs::write(root.join("d/f"), "").unwrap();
         fs::write(root.join("f2"), "").unwrap();
@@ -219,7 +219,7 @@ mod tests {
         symlink("o", root.join("o")).unwrap();
         symlink("nothing", root.join("g")).unwrap();
         let found = find(&root.join(path));
-        assert_eq!(Finder::default().find(&root.join(path)), found);
+        assert_eq!(PathFinder::default().find(&root.join(path)), found);
         assert_eq!(found.as_ref().map(|f| f.real.clone()), real.map(|r| root.join(r)));
         let expected: Vec<_> = links.iter().map(|link| root.join(link)).collect();
         assert_eq!(found.map(|f| f.links).unwrap_or_default(), expected);

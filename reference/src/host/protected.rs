@@ -1,4 +1,4 @@
-//! The paths that `protect: metadata` covers on this host ([`Protected`]): the names directly below
+//! The paths that `protect: metadata` covers on this host ([`ProtectedPaths`]): the names directly below
 //! each writable root, and repositories in the directories below it.
 
 use std::collections::BTreeSet;
@@ -8,30 +8,30 @@ use std::path::{Path, PathBuf};
 
 use nix::unistd::geteuid;
 
-use super::history::{self, History};
-use super::steered::{self, Steered};
-use super::{Found, Missing, fold, git, paths, reach};
-use crate::plan::names::{Name, PROTECTED};
+use super::git_history::{self, GitHistory};
+use super::git_steering::{self, SteeringPaths};
+use super::{ExistingPath, MissingPath, fold, git, paths, reachability};
+use crate::plan::protected_names::{PROTECTED, ProtectedName};
 
 /// Trees that the kernel makes: no repository of a user's lies there.
 const KERNEL: [&str; 3] = ["/proc", "/dev", "/sys"];
 
 /// Protected names.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
-pub(crate) struct Protected {
+pub(crate) struct ProtectedPaths {
     /// Existing names, links resolved, and the targets of git pointers.
-    pub(crate) there: Vec<Found>,
+    pub(crate) there: Vec<ExistingPath>,
     /// Missing names, and the missing targets of dangling links and pointers.
-    pub(crate) missing: Vec<Missing>,
+    pub(crate) missing: Vec<MissingPath>,
     /// The links that lead to either: each is a name that must not be replaced.
-    pub(crate) links: Vec<Missing>,
+    pub(crate) links: Vec<MissingPath>,
     /// Git directories outside the workspace whose history a grant opens.
-    pub(crate) history: Vec<Found>,
+    pub(crate) history: Vec<ExistingPath>,
     /// A directory that could not be searched for repositories.
     pub(crate) closed: Option<PathBuf>,
 }
 
-impl Protected {
+impl ProtectedPaths {
     /// Examines `roots` (real paths), except the names that `grants` reopen.
     pub(crate) fn observe(roots: &[PathBuf], grants: &[String]) -> Self {
         let mut all = Self::default();
@@ -40,7 +40,7 @@ impl Protected {
             for name in PROTECTED.iter().filter(|name| !name.granted_by(grants)) {
                 if !all.take(root, name, grants, roots) {
                     let real = root.join(name.name);
-                    all.missing.push(Missing { real, links: Vec::new(), folds });
+                    all.missing.push(MissingPath { real, links: Vec::new(), folds });
                 }
             }
         }
@@ -51,17 +51,24 @@ impl Protected {
         all
     }
 
-    /// Adds the object at `name` in `folder`, if it exists.
-    fn take(&mut self, folder: &Path, name: &Name, grants: &[String], roots: &[PathBuf]) -> bool {
-        let path = folder.join(name.name);
-        let found = git::below(folder, name);
+    /// Adds the object at `name` in `directory`, if it exists.
+    fn take(
+        &mut self,
+        directory: &Path,
+        name: &ProtectedName,
+        grants: &[String],
+        roots: &[PathBuf],
+    ) -> bool {
+        let path = directory.join(name.name);
+        let found = git::below(directory, name);
         if name.git {
-            let Steered { there, missing } = steered::of(&found, folder, roots);
+            let SteeringPaths { there, missing } =
+                git_steering::steering_paths(&found, directory, roots);
             self.there.extend(there);
             self.missing.extend(missing);
         }
         if name.history_granted_by(grants)
-            && let Some(History { held, missing, opened }) = history::of(&found)
+            && let Some(GitHistory { held, missing, opened }) = git_history::git_history(&found)
         {
             self.there.extend(held);
             self.missing.extend(missing);
@@ -71,62 +78,66 @@ impl Protected {
         let stands = !found.is_empty() || fs::symlink_metadata(&path).is_ok();
         if stands && found.is_empty() {
             let nowhere =
-                || Missing { real: path.clone(), links: vec![path.clone()], folds: false };
+                || MissingPath { real: path.clone(), links: vec![path.clone()], folds: false };
             self.missing.push(paths::missing(&path).unwrap_or_else(nowhere));
         }
-        let pointer = found.first().filter(|found| name.git && !found.folder);
-        self.missing.extend(pointer.and_then(|found| git::dangling(found, folder)));
+        let pointer = found.first().filter(|found| name.git && !found.directory);
+        self.missing.extend(pointer.and_then(|found| git::dangling(found, directory)));
         self.there.extend(found);
         stands
     }
 
     /// Repositories below `roots` that are there now. One that is made later is its maker's own.
-    fn nested(&mut self, roots: &[PathBuf], name: &Name, grants: &[String]) {
+    fn nested(&mut self, roots: &[PathBuf], name: &ProtectedName, grants: &[String]) {
         let below =
             |root: &PathBuf| !roots.iter().any(|other| other != root && root.starts_with(other));
         let mut ahead: Vec<PathBuf> = roots.iter().filter(|root| below(root)).cloned().collect();
-        while let Some(folder) = ahead.pop() {
-            if KERNEL.iter().any(|tree| folder == Path::new(tree)) {
+        while let Some(directory) = ahead.pop() {
+            if KERNEL.iter().any(|tree| directory == Path::new(tree)) {
                 continue;
             }
-            let Ok(entries) = fs::read_dir(&folder) else {
-                self.closed = may_be_entered(&folder).then_some(folder).or(self.closed.take());
+            let Ok(entries) = fs::read_dir(&directory) else {
+                self.closed =
+                    may_be_entered(&directory).then_some(directory).or(self.closed.take());
                 continue;
             };
-            let is_root = roots.contains(&folder);
+            let is_root = roots.contains(&directory);
             for entry in entries.filter_map(Result::ok) {
                 let own = entry.file_name();
                 // A root's own was looked at.
                 if !is_root && own.eq_ignore_ascii_case(name.name) {
-                    self.take(&folder, name, grants, roots);
+                    self.take(&directory, name, grants, roots);
                 }
-                let is_folder = entry.file_type().is_ok_and(|kind| kind.is_dir());
-                if is_folder && own != name.name {
-                    ahead.push(folder.join(own));
+                let is_directory = entry.file_type().is_ok_and(|kind| kind.is_dir());
+                if is_directory && own != name.name {
+                    ahead.push(directory.join(own));
                 }
             }
         }
     }
 
     /// Every link on the way to something protected.
-    fn on_the_way(&self) -> Vec<Missing> {
+    fn on_the_way(&self) -> Vec<MissingPath> {
         let there = self.there.iter().flat_map(|found| &found.links);
         let missing = self.missing.iter().flat_map(|missing| &missing.links);
         let links: BTreeSet<&PathBuf> = there.chain(missing).collect();
         let folds = |link: &Path| link.parent().is_some_and(fold::folds);
-        let held =
-            |link: &PathBuf| Missing { real: link.clone(), links: Vec::new(), folds: folds(link) };
+        let held = |link: &PathBuf| MissingPath {
+            real: link.clone(),
+            links: Vec::new(),
+            folds: folds(link),
+        };
         links.into_iter().map(held).collect()
     }
 }
 
-/// Returns whether the command could enter `folder`, which this process cannot read: it exists, and
+/// Returns whether the command could enter `directory`, which this process cannot read: it exists, and
 /// is searchable or belongs to this user.
-fn may_be_entered(folder: &Path) -> bool {
-    let ours = |folder: &Path| {
-        fs::symlink_metadata(folder).is_ok_and(|found| found.uid() == geteuid().as_raw())
+fn may_be_entered(directory: &Path) -> bool {
+    let ours = |directory: &Path| {
+        fs::symlink_metadata(directory).is_ok_and(|found| found.uid() == geteuid().as_raw())
     };
-    folder.exists() && (ours(folder) || reach::is_reachable(&folder.join("any")))
+    directory.exists() && (ours(directory) || reachability::is_reachable(&directory.join("any")))
 }
 
 #[cfg(test)]
@@ -134,9 +145,9 @@ mod tests {
     use super::*;
     use std::os::unix::fs::{PermissionsExt, symlink};
 
-    fn observed(root: &Path, grants: &[&str]) -> Protected {
+    fn observed(root: &Path, grants: &[&str]) -> ProtectedPaths {
         let grants: Vec<String> = grants.iter().map(|grant| (*grant).to_owned()).collect();
-        Protected::observe(&[root.to_owned()], &grants)
+        ProtectedPaths::observe(&[root.to_owned()], &grants)
     }
 
     /// Paths below `root`, sorted.
@@ -153,9 +164,9 @@ mod tests {
     }
 
     #[test]
-    fn repositories_in_folders_are_found_at_any_depth() {
-        let folder = tempfile::tempdir().unwrap();
-        let root = folder.path().canonicalize().unwrap();
+    fn repositories_in_directories_are_found_at_any_depth() {
+        let directory = tempfile::tempdir().unwrap();
+        let root = directory.path().canonicalize().unwrap();
         for path in [".git/modules/s/.git", "a/.git", "a/b/c/.git", "a/.claude", "d/.github"] {
             fs::create_dir_all(root.join(path)).unwrap();
         }
@@ -169,8 +180,8 @@ mod tests {
 
     #[test]
     fn links_are_kept_wherever_they_lead() {
-        let folder = tempfile::tempdir().unwrap();
-        let root = folder.path().canonicalize().unwrap();
+        let directory = tempfile::tempdir().unwrap();
+        let root = directory.path().canonicalize().unwrap();
         fs::create_dir_all(root.join("real")).unwrap();
         fs::create_dir_all(root.join("sub")).unwrap();
         symlink("way", root.join(".claude")).unwrap();
@@ -192,9 +203,9 @@ mod tests {
     }
 
     #[test]
-    fn a_folder_of_ours_that_cannot_be_read_is_told() {
-        let folder = tempfile::tempdir().unwrap();
-        let root = folder.path().canonicalize().unwrap();
+    fn a_directory_of_ours_that_cannot_be_read_is_told() {
+        let directory = tempfile::tempdir().unwrap();
+        let root = directory.path().canonicalize().unwrap();
         fs::create_dir_all(root.join("shut/sub/.git")).unwrap();
         let shut = |mode| {
             fs::set_permissions(root.join("shut"), fs::Permissions::from_mode(mode)).unwrap();

@@ -4,7 +4,7 @@ use std::fs;
 use std::os::unix::fs::FileTypeExt;
 use std::path::PathBuf;
 
-use super::reach::is_reachable;
+use super::reachability::is_reachable;
 
 /// Returns the bound sockets whose path leads to a socket today. A socket that the command cannot
 /// reach is left out: nothing could be mounted there either.
@@ -56,8 +56,8 @@ mod tests {
 
     #[test]
     fn a_bound_socket_is_found() {
-        let folder = tempfile::tempdir().unwrap();
-        let path = folder.path().canonicalize().unwrap().join("s");
+        let directory = tempfile::tempdir().unwrap();
+        let path = directory.path().canonicalize().unwrap().join("s");
         let _listener = std::os::unix::net::UnixListener::bind(&path).unwrap();
         assert!(bound().contains(&path));
     }

@@ -10,13 +10,13 @@ use std::process::Command;
 
 use boxproof_cases::protocol::ErrorKind;
 
-mod found;
+mod locate;
 mod version;
 
-use super::{Handles, Program, inner_words, userns};
-use crate::egress::Way;
+use super::{HelperHandles, HelperProgram, inner_words, userns};
+use crate::egress::EgressRoute;
 use crate::error::Refusal;
-use crate::plan::{By, Later, Step, View};
+use crate::plan::{AbsenceReason, FuturePattern, View, ViewStep};
 use crate::sys;
 
 /// `bwrap` reads no more arguments than this (its MAX_ARGS).
@@ -40,20 +40,20 @@ const LOOKING: [&str; 4] = ["--cap-add", "CAP_SYS_PTRACE", "--cap-add", "CAP_SET
 /// The helper for `view`; `untrusted` are directories whose programs must not be run unconfined.
 pub(crate) fn helper(
     prefix: &[&str],
-    handles: Handles,
+    handles: HelperHandles,
     view: &View,
     untrusted: &[PathBuf],
-) -> Result<Program, Refusal> {
+) -> Result<HelperProgram, Refusal> {
     can_ask(view)?;
     can_open(view)?;
-    let program = found::program(untrusted)?;
+    let program = locate::program(untrusted)?;
     let masks = view.steps.iter().filter(|step| step.masks_one_file()).count();
     let masks: Vec<OwnedFd> = (0..masks).map(|_| empty()).collect::<Result<_, _>>()?;
     let numbers: Vec<RawFd> = masks.iter().map(AsRawFd::as_raw_fd).collect();
     let list = arguments(view, &numbers);
     if list.len() > MAX_ARGUMENTS {
         return Err(Refusal::unsupported(format!(
-            "the policy needs {} arguments of bwrap, which reads {MAX_ARGUMENTS} at most; deny folders instead of single files",
+            "the policy needs {} arguments of bwrap, which reads {MAX_ARGUMENTS} at most; deny directories instead of single files",
             list.len()
         )));
     }
@@ -68,14 +68,14 @@ pub(crate) fn helper(
     kept.extend(handles.descriptors());
     kept.extend(numbers);
     let owners: Vec<OwnedFd> = masks.into_iter().chain([list, own]).collect();
-    Ok(Program { command, kept, owners: (handles, owners), namespaced: true })
+    Ok(HelperProgram { command, kept, owners: (handles, owners), namespaced: true })
 }
 
 /// The words that run a command under `view` without us: no inner stage, no open descriptors.
 /// `nested` asks for no user namespace, where a container grants the others alone.
 pub(crate) fn standalone(view: &View, cwd: &Path, nested: bool) -> Result<Vec<OsString>, Refusal> {
     can_hold(view)?;
-    let mut list = vec![OsString::from(found::PROGRAM), "--new-session".into()];
+    let mut list = vec![OsString::from(locate::PROGRAM), "--new-session".into()];
     let left_out = |word: &str| {
         word == "--as-pid-1" || nested && ["--unshare-user", "--unshare-cgroup-try"].contains(&word)
     };
@@ -86,18 +86,18 @@ pub(crate) fn standalone(view: &View, cwd: &Path, nested: bool) -> Result<Vec<Os
     for step in &view.steps {
         match step {
             // A device that cannot be opened there, as devices are not let in.
-            Step::MaskFile(path) | Step::MaskSocket(path) => {
+            ViewStep::MaskFile(path) | ViewStep::MaskSocket(path) => {
                 list.extend(["--ro-bind".into(), "/dev/null".into(), path.into()]);
             }
             // The modes of directories on the host that uses the text are not known.
-            Step::Folder(_) => {}
+            ViewStep::Directory(_) => {}
             step => list.extend(rendered(step, -1)),
         }
     }
     list.extend(["--chdir".into(), cwd.into(), "--".into()]);
     if list.len() > MAX_ARGUMENTS {
         return Err(Refusal::unsupported(format!(
-            "the policy needs {} arguments of bwrap, which reads {MAX_ARGUMENTS} at most; deny folders instead of single files",
+            "the policy needs {} arguments of bwrap, which reads {MAX_ARGUMENTS} at most; deny directories instead of single files",
             list.len()
         )));
     }
@@ -106,9 +106,9 @@ pub(crate) fn standalone(view: &View, cwd: &Path, nested: bool) -> Result<Vec<Os
 
 /// The door is opened by the inner stage, which `bwrap` leaves no capability for lower ports.
 fn can_open(view: &View) -> Result<(), Refusal> {
-    match view.egress.as_ref().map(Way::port) {
+    match view.egress.as_ref().map(EgressRoute::port) {
         Some(port @ ..LOWEST_PORT) => Err(Refusal::unsupported(format!(
-            "policy.network.proxy.port: {port} is below {LOWEST_PORT}, and bubblewrap lets nobody listen there; let the proxy listen at another port, or use the mechanism namespaces"
+            "policy.network.proxy.port: {port} is below {LOWEST_PORT}, and bubblewrap lets no program listen there; let the proxy listen at another port, or use the mechanism namespaces"
         ))),
         _ => Ok(()),
     }
@@ -134,12 +134,15 @@ fn can_hold(view: &View) -> Result<(), Refusal> {
             "the policy denies {what}: bubblewrap has no step mediate that could hold it; {remedy}, or use the mechanism namespaces"
         )))
     };
-    if let Some(name) =
-        view.mediate.names.iter().find(|name| matches!(name.by, By::Deny | By::Hide))
+    if let Some(name) = view
+        .mediate
+        .names
+        .iter()
+        .find(|name| matches!(name.by, AbsenceReason::Deny | AbsenceReason::Hide))
     {
         return refused(format!("{}, which does not exist", name.path.display()), "create it");
     }
-    if let Some(name) = view.mediate.names.iter().find(|name| name.by == By::Link) {
+    if let Some(name) = view.mediate.names.iter().find(|name| name.by == AbsenceReason::Link) {
         return Err(Refusal::unsupported(format!(
             "policy.protect: {} is a symbolic link in a writable root, and bubblewrap has no step mediate that could hold it; replace it by what it leads to, or use the mechanism namespaces",
             name.path.display()
@@ -149,7 +152,7 @@ fn can_hold(view: &View) -> Result<(), Refusal> {
         return refused("names yet to come by a profile".to_owned(), "grant no modify rule");
     }
     match view.mediate.globs.first() {
-        Some(Later { glob, .. }) => {
+        Some(FuturePattern { glob, .. }) => {
             refused(format!("{glob}, which names yet to come may match"), "deny single paths")
         }
         None => Ok(()),
@@ -173,25 +176,27 @@ fn arguments(view: &View, masks: &[RawFd]) -> Vec<OsString> {
     list
 }
 
-fn rendered(step: &Step, mask: RawFd) -> Vec<OsString> {
+fn rendered(step: &ViewStep, mask: RawFd) -> Vec<OsString> {
     let words = |before: &[&str], path: &Path, times: usize| -> Vec<OsString> {
         let before = before.iter().map(OsString::from);
         before.chain(std::iter::repeat_n(path.as_os_str().to_owned(), times)).collect()
     };
     match step {
-        Step::Bind(path) => words(&["--bind"], path, 2),
-        Step::BindReadOnly(path) => words(&["--ro-bind"], path, 2),
-        Step::MaskFile(path) | Step::MaskSocket(path) => {
+        ViewStep::Bind(path) => words(&["--bind"], path, 2),
+        ViewStep::BindReadOnly(path) => words(&["--ro-bind"], path, 2),
+        ViewStep::MaskFile(path) | ViewStep::MaskSocket(path) => {
             words(&["--perms", "0000", "--ro-bind-data", &mask.to_string()], path, 1)
         }
-        Step::MaskFolder(path) => {
+        ViewStep::MaskDirectory(path) => {
             let mut list = words(&["--perms", "0000", "--tmpfs"], path, 1);
             list.extend(words(&["--remount-ro"], path, 1));
             list
         }
-        Step::Tmpfs(path, mode) => words(&["--perms", &format!("{mode:04o}"), "--tmpfs"], path, 1),
+        ViewStep::Tmpfs(path, mode) => {
+            words(&["--perms", &format!("{mode:04o}"), "--tmpfs"], path, 1)
+        }
         // The program makes a directory by itself where the host has none at the path.
-        Step::Folder(path) => std::fs::symlink_metadata(path).map_or_else(
+        ViewStep::Directory(path) => std::fs::symlink_metadata(path).map_or_else(
             |_| Vec::new(),
             |found| {
                 let mode = format!("{:04o}", found.mode() & 0o7777);
@@ -199,15 +204,15 @@ fn rendered(step: &Step, mask: RawFd) -> Vec<OsString> {
                 made.into_iter().chain(words(&["--chmod", &mode], path, 1)).collect()
             },
         ),
-        Step::Link(path, says) => {
+        ViewStep::Link(path, says) => {
             let mut list = words(&["--symlink"], says, 1);
             list.push(path.into());
             list
         }
-        Step::Seal(path) => words(&["--remount-ro"], path, 1),
-        Step::Dev => words(&["--dev"], Path::new("/dev"), 1),
-        Step::Proc => words(&["--proc"], Path::new("/proc"), 1),
-        Step::HostProc => words(&["--ro-bind"], Path::new("/proc"), 2),
+        ViewStep::Seal(path) => words(&["--remount-ro"], path, 1),
+        ViewStep::Dev => words(&["--dev"], Path::new("/dev"), 1),
+        ViewStep::Proc => words(&["--proc"], Path::new("/proc"), 1),
+        ViewStep::HostProc => words(&["--ro-bind"], Path::new("/proc"), 2),
     }
 }
 
@@ -217,13 +222,13 @@ fn joined(list: &[OsString]) -> Vec<u8> {
 
 fn empty() -> Result<OwnedFd, Refusal> {
     File::open("/dev/null").map(OwnedFd::from).map_err(|error| {
-        Refusal::os("a mask for each denied file (raise `ulimit -n`, or deny folders)", error)
+        Refusal::os("a mask for each denied file (raise `ulimit -n`, or deny directories)", error)
     })
 }
 
 /// Explains a failure to start the program.
 pub(crate) fn unstartable(untrusted: &[PathBuf], error: &std::io::Error) -> Refusal {
-    let program = found::program(untrusted).map_or_else(
+    let program = locate::program(untrusted).map_or_else(
         |refusal| refusal.message,
         |program| format!("{} cannot be executed: {error}", program.display()),
     );
@@ -239,7 +244,7 @@ pub(crate) fn explain(said: Option<&str>, ended: &str, untrusted: &[PathBuf]) ->
     let denied = ["No permissions to creat", "reating new namespace failed", "setting up uid map"];
     let words = said.as_deref().unwrap_or(ended);
     if denied.iter().any(|part| words.contains(part)) {
-        let remedy = found::set_user_id(untrusted).into_iter().chain([userns::remedy()]);
+        let remedy = locate::set_user_id(untrusted).into_iter().chain([userns::remedy()]);
         let remedy = remedy.collect::<Vec<_>>().join("; ");
         return Refusal::new(
             ErrorKind::Unavailable,
@@ -252,7 +257,7 @@ pub(crate) fn explain(said: Option<&str>, ended: &str, untrusted: &[PathBuf]) ->
         return Refusal::no_proc(what);
     }
     // Its version is read only after a failure: a run that works does not need it.
-    let fault = found::program(untrusted).and_then(|program| version::check(&program));
+    let fault = locate::program(untrusted).and_then(|program| version::check(&program));
     match (fault, said.is_some()) {
         (Err(refusal), _) => refusal,
         (Ok(()), true) => Refusal::setup(format!("the sandbox could not be set up: {words}")),

@@ -1,18 +1,18 @@
-//! The mechanisms: each turns a plan into a process that holds the command ([`Running`]).
+//! The mechanisms: each turns a plan into a process that holds the command ([`RunningSandbox`]).
 
-mod ask;
-mod beside;
+mod bounded_run;
 pub(crate) mod bubblewrap;
-#[cfg_attr(not(target_os = "linux"), path = "../elsewhere/landlock.rs")]
+#[cfg_attr(not(target_os = "linux"), path = "../unsupported/landlock.rs")]
 pub(crate) mod landlock;
-#[cfg_attr(not(target_os = "linux"), path = "../elsewhere/namespaces.rs")]
+#[cfg_attr(not(target_os = "linux"), path = "../unsupported/namespaces.rs")]
 pub(crate) mod namespaces;
 pub(crate) mod seatbelt;
-mod temp;
+mod sibling;
+mod temp_directory;
 pub(crate) mod unconfined;
 mod userns;
 
-pub(crate) use beside::Beside;
+pub(crate) use sibling::SiblingMechanism;
 
 use std::fs::File;
 use std::io;
@@ -22,13 +22,13 @@ use std::process::{Command, Stdio};
 
 use nix::unistd::{AccessFlags, Pid, access};
 
-use crate::egress::Door;
-use crate::inner;
-use crate::sys::{self, Process, Stack};
+use crate::egress::ListenerHandoff;
+use crate::init;
+use crate::sys::{self, ProcessHandle, SharedStack};
 
 /// The descriptors that every helper program inherits: the launch, the control socket and the
 /// command's streams.
-pub(crate) struct Handles {
+pub(crate) struct HelperHandles {
     /// The encoded launch, positioned at its start.
     pub(crate) launch: File,
     /// The inner stage's end of the control socket.
@@ -36,16 +36,16 @@ pub(crate) struct Handles {
     /// The command's stdin, stdout and stderr.
     pub(crate) streams: [OwnedFd; 3],
     /// The way out of its network.
-    pub(crate) door: Option<Door>,
+    pub(crate) door: Option<ListenerHandoff>,
     /// Names that must not be created, encoded, and the log of refusals.
     pub(crate) held: Option<(File, OwnedFd)>,
 }
 
-impl Handles {
-    /// Returns the descriptor numbers for the inner stage; a missing one is [`inner::NONE`].
+impl HelperHandles {
+    /// Returns the descriptor numbers for the inner stage; a missing one is [`init::NONE`].
     fn numbers(&self) -> Vec<RawFd> {
-        let door = self.door.as_ref().map_or([inner::NONE; 2], Door::numbers);
-        let held = self.held_numbers().unwrap_or([inner::NONE; 2]);
+        let door = self.door.as_ref().map_or([init::NONE; 2], ListenerHandoff::numbers);
+        let held = self.held_numbers().unwrap_or([init::NONE; 2]);
         self.standard().into_iter().chain(door).chain(held).collect()
     }
 
@@ -78,40 +78,40 @@ fn is_program(path: &Path) -> bool {
 }
 
 /// The words that start the inner stage, after the program.
-fn inner_words(prefix: &[&str], handles: &Handles) -> Vec<String> {
+fn inner_words(prefix: &[&str], handles: &HelperHandles) -> Vec<String> {
     let words = prefix.iter().map(|word| (*word).to_owned());
     let numbers = handles.numbers().into_iter().map(|number| number.to_string());
-    words.chain([inner::VERB.to_owned()]).chain(numbers).collect()
+    words.chain([init::VERB.to_owned()]).chain(numbers).collect()
 }
 
 /// A program ready to be spawned, and the descriptors it must inherit, open until then.
-pub(crate) struct Program {
+pub(crate) struct HelperProgram {
     /// The program with its arguments.
     command: Command,
     /// Descriptors that stay open over exec, by number.
     kept: Vec<RawFd>,
     /// Their owners.
-    owners: (Handles, Vec<OwnedFd>),
+    owners: (HelperHandles, Vec<OwnedFd>),
     /// The inner stage becomes pid 1 of a namespace.
     namespaced: bool,
 }
 
 /// A process that holds a command, or is about to.
-pub(crate) struct Running {
+pub(crate) struct RunningSandbox {
     /// The process, a child of ours.
-    pub(crate) process: Process,
+    pub(crate) process: ProcessHandle,
     /// The file that receives its own messages.
     pub(crate) said: Option<File>,
     /// The death of its inner stage ends all processes of the run.
     pub(crate) namespaced: bool,
     /// The stack of a process that runs in our memory.
-    pub(crate) stack: Option<Stack>,
+    pub(crate) stack: Option<SharedStack>,
 }
 
-impl Program {
+impl HelperProgram {
     /// Starts the program with nothing of ours but the descriptors it needs; its own words go to a
     /// memory file, never into the command's streams.
-    pub(crate) fn start(self) -> io::Result<Running> {
+    pub(crate) fn start(self) -> io::Result<RunningSandbox> {
         let Self { mut command, kept, owners, namespaced } = self;
         let said = sys::memory_file(b"")?;
         command.env_clear().stdin(Stdio::null()).stdout(Stdio::null());
@@ -119,6 +119,11 @@ impl Program {
         sys::spawn_sealed(&mut command, kept);
         let pid = Pid::from_raw(command.spawn()?.id() as i32);
         drop(owners);
-        Ok(Running { process: sys::open_process(pid)?, said: Some(said), namespaced, stack: None })
+        Ok(RunningSandbox {
+            process: sys::open_process(pid)?,
+            said: Some(said),
+            namespaced,
+            stack: None,
+        })
     }
 }

@@ -2,9 +2,9 @@
 //! harmless program is run under the profile first, so that a profile that macOS rejects is told
 //! apart from a command that fails. Unverified: nothing of this has run on macOS yet.
 
-mod file;
-mod folder;
-mod place;
+mod private_directory;
+mod profile_file;
+mod profile_location;
 
 use std::fs::File;
 use std::path::{Path, PathBuf};
@@ -13,15 +13,15 @@ use std::sync::OnceLock;
 
 use boxproof_cases::protocol::{CompiledText, ErrorKind, TMP_PARAM};
 
-use super::temp::Temp;
-use super::{Running, ask, unconfined};
+use super::temp_directory::TempDirectory;
+use super::{RunningSandbox, bounded_run, unconfined};
 use crate::error::Refusal;
-use crate::inner::Inner;
+use crate::init::SandboxInit;
 use crate::plan::{Plan, View};
-use crate::request::Order;
+use crate::request::RunJob;
 use crate::{compile, host, report, sys};
 
-use file::ProfileFile;
+use profile_file::ProfileFile;
 
 /// The path of the program on macOS. A search path could be led elsewhere.
 pub(crate) const PROGRAM: &str = "/usr/bin/sandbox-exec";
@@ -40,26 +40,30 @@ pub fn stand_in(program: PathBuf) {
 
 /// The resources of one run: the program, the profile's file, and a temporary directory where the
 /// policy gives one.
-pub(crate) struct Prepared {
+pub(crate) struct PreparedSeatbelt {
     program: PathBuf,
     profile: ProfileFile,
-    temp: Option<Temp>,
+    temp: Option<TempDirectory>,
 }
 
 /// Prepares the resources for `view`, before anything is started.
-pub(crate) fn prepare(view: &View, order: &Order, plan: &Plan) -> Result<Prepared, Refusal> {
+pub(crate) fn prepare(
+    view: &View,
+    order: &RunJob,
+    plan: &Plan,
+) -> Result<PreparedSeatbelt, Refusal> {
     let program = program()?;
     let compiled = compile::seatbelt(view, &order.policy)?;
     let CompiledText::Sbpl(text) = &compiled.text else {
         return Err(Refusal::setup("the policy was compiled to no profile"));
     };
     let parted = compiled.params.iter().any(|name| name == TMP_PARAM);
-    let temp = parted.then(Temp::make).transpose();
-    let temp = temp.map_err(|error| Refusal::os("a temp folder for the command", error))?;
-    let (folder, name) = place::of(order.profile_file.as_ref(), view)?;
-    let profile = ProfileFile::write(folder, &name, text)
+    let temp = parted.then(TempDirectory::make).transpose();
+    let temp = temp.map_err(|error| Refusal::os("a temp directory for the command", error))?;
+    let (directory, name) = profile_location::profile_location(order.profile_file.as_ref(), view)?;
+    let profile = ProfileFile::write(directory, &name, text)
         .map_err(|error| Refusal::os("the profile's file", error))?;
-    let prepared = Prepared { program, profile, temp };
+    let prepared = PreparedSeatbelt { program, profile, temp };
     prepared.is_taken(&plan.cwd)?;
     Ok(prepared)
 }
@@ -86,9 +90,9 @@ fn program() -> Result<PathBuf, Refusal> {
     }
 }
 
-impl Prepared {
+impl PreparedSeatbelt {
     /// The words before the command.
-    fn words(&self) -> Vec<String> {
+    fn launcher_argv(&self) -> Vec<String> {
         let file = self.profile.path();
         let words = [self.program.as_path(), Path::new("-f"), &file];
         let mut words: Vec<String> = words.map(|word| word.display().to_string()).into();
@@ -100,16 +104,16 @@ impl Prepared {
     }
 
     /// The command's temp directory.
-    pub(super) fn temp(&self) -> Option<&Temp> {
+    pub(super) fn temp(&self) -> Option<&TempDirectory> {
         self.temp.as_ref()
     }
 
     /// Returns the command with the wrapper's arguments before it. A missing program is reported
     /// here, as otherwise `sandbox-exec` would report it in other words.
-    pub(super) fn argv(&self, order: &Order, plan: &Plan) -> Result<Vec<String>, Refusal> {
+    pub(super) fn argv(&self, order: &RunJob, plan: &Plan) -> Result<Vec<String>, Refusal> {
         let command = order.run.command.to_argv();
         match host::cannot_execute(&order.run, &plan.env) {
-            None => Ok(self.words().into_iter().chain(command).collect()),
+            None => Ok(self.launcher_argv().into_iter().chain(command).collect()),
             Some(error) => {
                 let program = command.into_iter().next().unwrap_or_default();
                 Err(Refusal::new(ErrorKind::Spawn, report::unspawnable(&program, &error)))
@@ -118,8 +122,8 @@ impl Prepared {
     }
 
     /// Starts the inner stage beside this process; its command is the program.
-    pub(crate) fn start(&self, inner: Inner<'_>) -> Result<Running, Refusal> {
-        let lifeline = self.temp.as_ref().and_then(Temp::lifeline);
+    pub(crate) fn start(&self, inner: SandboxInit<'_>) -> Result<RunningSandbox, Refusal> {
+        let lifeline = self.temp.as_ref().and_then(TempDirectory::lifeline);
         unconfined::start(&inner.keeping(lifeline))
             .map_err(|error| Refusal::os("starting the command", error))
     }
@@ -128,12 +132,12 @@ impl Prepared {
     fn is_taken(&self, cwd: &Path) -> Result<(), Refusal> {
         let os = |error| Refusal::os("asking sandbox-exec", error);
         let said = sys::memory_file(b"").map_err(os)?;
-        let words = self.words();
+        let words = self.launcher_argv();
         let mut command = Command::new(&self.program);
         command.args(&words[1..]).arg(HARMLESS).current_dir(cwd).env_clear();
         command.stdin(Stdio::null()).stdout(Stdio::null());
         command.stderr(said.try_clone().map_err(os)?);
-        let ended = ask::ended(&mut command, PATIENCE).map_err(os)?;
+        let ended = bounded_run::ended(&mut command, PATIENCE).map_err(os)?;
         self.judged(ended, said)
     }
 
@@ -146,7 +150,8 @@ impl Prepared {
                 format!("{program} does not come to an end: given up"),
             )),
             Some(status) => {
-                let said = ask::text(said).map_err(|error| Refusal::os("sandbox-exec", error))?;
+                let said =
+                    bounded_run::text(said).map_err(|error| Refusal::os("sandbox-exec", error))?;
                 Err(Refusal::setup(format!(
                     "{program} does not run {HARMLESS} under the profile ({status}): {}",
                     said.trim().replace('\n', "; ")

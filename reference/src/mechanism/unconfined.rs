@@ -3,17 +3,17 @@
 
 use std::io;
 
-use super::Running;
-use crate::inner::{self, Inner};
-use crate::sys::{self, Leash};
+use super::RunningSandbox;
+use crate::init::{self, SandboxInit};
+use crate::sys::{self, ReleasePipe};
 
 /// Starts the inner stage, which serves the command from a session of its own.
-pub(crate) fn start(inner: &Inner<'_>) -> io::Result<Running> {
-    let serve = |leash: Leash| {
-        let served = inner::serve_beside(inner, leash);
+pub(crate) fn start(inner: &SandboxInit<'_>) -> io::Result<RunningSandbox> {
+    let serve = |leash: ReleasePipe| {
+        let served = init::serve_beside(inner, leash);
         // Only matters where the supervisor heard nothing.
         i32::from(served.is_err())
     };
     let (process, stack) = sys::start_beside(serve)?;
-    Ok(Running { process, said: None, namespaced: false, stack: Some(stack) })
+    Ok(RunningSandbox { process, said: None, namespaced: false, stack: Some(stack) })
 }

@@ -1,4 +1,4 @@
-//! The state of a calling thread: its strings, directories, umask and process ([`Caller`]). After
+//! The state of a calling thread: its strings, directories, umask and process ([`CallingThread`]). After
 //! each reading the call is checked to be waiting still: otherwise the thread id may have been
 //! reused.
 
@@ -11,7 +11,7 @@ use nix::fcntl::{OFlag, open};
 use nix::sys::stat::Mode;
 use nix::unistd::Pid;
 
-use crate::sys::notify::{self, Notice};
+use crate::sys::notify::{self, SeccompNotification};
 
 /// Bytes of the longest path, with its NUL.
 const PATH_MAX: usize = 4096;
@@ -20,7 +20,7 @@ const PAGE: u64 = 4096;
 
 /// A thread that waits for its call.
 #[derive(Debug, Clone, Copy)]
-pub(super) struct Caller<'a> {
+pub(super) struct CallingThread<'a> {
     /// The thread.
     pub(super) thread: Pid,
     /// The listener at which it waits, and the id of its call.
@@ -31,7 +31,7 @@ pub(super) struct Caller<'a> {
 
 /// The fields of a thread's `/proc` status.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) struct Status {
+pub(super) struct ThreadStatus {
     /// The process it belongs to.
     pub(super) process: Pid,
     /// The thread group's id as `/proc` shows it.
@@ -40,10 +40,14 @@ pub(super) struct Status {
     pub(super) umask: Mode,
 }
 
-impl<'a> Caller<'a> {
+impl<'a> CallingThread<'a> {
     /// The thread that `notice`, heard of through `listener`, is from; `foreign` where `/proc` has
     /// other numbers.
-    pub(super) fn of(notice: &Notice, listener: BorrowedFd<'a>, foreign: bool) -> Self {
+    pub(super) fn from_notice(
+        notice: &SeccompNotification,
+        listener: BorrowedFd<'a>,
+        foreign: bool,
+    ) -> Self {
         Self { thread: notice.thread, waits: Some((listener, notice.id)), foreign }
     }
 
@@ -114,7 +118,7 @@ impl<'a> Caller<'a> {
     }
 
     /// Its process and umask.
-    pub(super) fn status(self) -> nix::Result<Status> {
+    pub(super) fn status(self) -> nix::Result<ThreadStatus> {
         let text = self.text("status")?;
         status(&text).ok_or(Errno::ESRCH)
     }
@@ -134,13 +138,13 @@ fn errno_of(error: &std::io::Error) -> Errno {
     error.raw_os_error().map_or(Errno::EIO, Errno::from_raw)
 }
 
-fn status(text: &str) -> Option<Status> {
+fn status(text: &str) -> Option<ThreadStatus> {
     let value = |name: &str| text.lines().find_map(|line| line.strip_prefix(name)).map(str::trim);
     let umask = Mode::from_bits_truncate(u32::from_str_radix(value("Umask:")?, 8).ok()?);
     let shown = Pid::from_raw(value("Tgid:")?.parse().ok()?);
     // From the namespace of this `/proc` inwards.
     let process = value("NStgid:")?.split_whitespace().next_back()?.parse().ok()?;
-    Some(Status { process: Pid::from_raw(process), shown, umask })
+    Some(ThreadStatus { process: Pid::from_raw(process), shown, umask })
 }
 
 /// The fifth number after the command's name, which is in brackets and may hold anything.
@@ -159,7 +163,7 @@ mod tests {
     fn a_status_is_read() {
         let text = "Name:\tx\nUmask:\t0027\nState:\tR\nTgid:\t12\nPid:\t13\nNStgid:\t12\t3\n";
         let [shown, process] = [12, 3].map(Pid::from_raw);
-        let expected = Status { process, shown, umask: Mode::from_bits_truncate(0o27) };
+        let expected = ThreadStatus { process, shown, umask: Mode::from_bits_truncate(0o27) };
         assert_eq!(status(text), Some(expected));
         assert_eq!(status("Name:\tx\nTgid:\t12\n"), None);
     }
@@ -172,7 +176,7 @@ mod tests {
 
     #[test]
     fn strings_of_another_thread_end_where_they_end() {
-        let caller = Caller { thread: Pid::this(), waits: None, foreign: false };
+        let caller = CallingThread { thread: Pid::this(), waits: None, foreign: false };
         let text = c"some/path";
         assert_eq!(caller.string(text.as_ptr() as u64).as_deref(), Ok(text));
         assert_eq!(caller.string(8), Err(Errno::EFAULT));
@@ -182,7 +186,7 @@ mod tests {
 
     #[test]
     fn descriptors_that_are_not_open_are_bad() {
-        let caller = Caller { thread: Pid::this(), waits: None, foreign: false };
+        let caller = CallingThread { thread: Pid::this(), waits: None, foreign: false };
         assert_eq!(caller.base(-5).unwrap_err(), Errno::EBADF);
         assert_eq!(caller.base(999_999).unwrap_err(), Errno::EBADF);
         assert!(caller.base(libc::AT_FDCWD).is_ok());

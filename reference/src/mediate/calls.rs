@@ -3,28 +3,28 @@
 use std::ffi::c_long;
 use std::os::fd::RawFd;
 
-use crate::sys::notify::Notice;
+use crate::sys::notify::SeccompNotification;
 
 /// A path in the caller's memory, and the descriptor that it starts at.
-pub(super) type Named = (RawFd, u64);
+pub(super) type PathArgument = (RawFd, u64);
 
 /// One call.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Call {
+pub(super) enum MediatedCall {
     /// Opens, and creates a missing file.
-    Open { at: Named, flags: i32, mode: u32 },
+    Open { at: PathArgument, flags: i32, mode: u32 },
     /// Makes a directory.
-    Mkdir { at: Named, mode: u32 },
+    Mkdir { at: PathArgument, mode: u32 },
     /// Makes a file, FIFO, socket or device.
-    Mknod { at: Named, mode: u32, device: u64 },
+    Mknod { at: PathArgument, mode: u32, device: u64 },
     /// Makes a symbolic link with the text at `target`.
-    Symlink { target: u64, at: Named },
+    Symlink { target: u64, at: PathArgument },
     /// Makes another name.
-    Link { from: Named, to: Named, flags: i32 },
+    Link { from: PathArgument, to: PathArgument, flags: i32 },
     /// Moves a name, or exchanges two.
-    Rename { from: Named, to: Named, flags: u32 },
+    Rename { from: PathArgument, to: PathArgument, flags: u32 },
     /// Removes a name, a directory's only with the flag for that.
-    Remove { at: Named, flags: i32 },
+    Remove { at: PathArgument, flags: i32 },
     /// Binds a socket, which makes a name where its address is a path.
     Bind { socket: RawFd, address: u64, length: u64 },
 }
@@ -69,9 +69,9 @@ pub(super) const OPENING: &[(c_long, u8)] = &[
     (libc::SYS_open, 1),
 ];
 
-impl Call {
+impl MediatedCall {
     /// Decodes the call of `notice`; `None` if it is not mediated.
-    pub(super) fn of(notice: &Notice) -> Option<Self> {
+    pub(super) fn decode_notice(notice: &SeccompNotification) -> Option<Self> {
         // The kernel reads descriptors, flags and modes as 32 bits.
         let [a, b, c, d, e, _] = notice.args;
         let at = |fd: u64, path| (fd as RawFd, path);
@@ -124,8 +124,8 @@ mod tests {
         let numbers = ALWAYS.iter().chain(REMOVING).chain(OPENING.iter().map(|(number, _)| number));
         for number in numbers {
             let thread = nix::unistd::Pid::this();
-            let notice = Notice { id: 1, thread, number: *number, args: [7; 6] };
-            assert!(Call::of(&notice).is_some(), "{number}");
+            let notice = SeccompNotification { id: 1, thread, number: *number, args: [7; 6] };
+            assert!(MediatedCall::decode_notice(&notice).is_some(), "{number}");
         }
     }
 }

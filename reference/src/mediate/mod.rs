@@ -2,19 +2,19 @@
 //! decides on the place they mean and carries them out itself, on the object it decided about. A
 //! call is never let through after a check, as the object could be another one by then.
 
-mod acts;
+mod broker;
 mod caller;
 mod calls;
-mod desk;
+mod emulate;
 mod filter;
-mod ledger;
 mod mounts;
 mod moves;
 mod open;
+mod refusal_log;
 mod rules;
 mod serve;
 mod sticky;
 mod walk;
 
-pub(crate) use ledger::noted;
+pub(crate) use refusal_log::noted;
 pub(crate) use serve::Mediation;

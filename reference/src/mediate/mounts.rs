@@ -1,4 +1,4 @@
-//! The place of a descriptor's object in its file system: [`Mounts`], read once, as the command
+//! The place of a descriptor's object in its file system: [`MountTable`], read once, as the command
 //! cannot mount.
 
 use std::collections::HashMap;
@@ -9,12 +9,12 @@ use std::os::fd::{AsRawFd, BorrowedFd};
 use std::os::unix::ffi::{OsStrExt, OsStringExt};
 use std::path::{Path, PathBuf};
 
-use super::rules::Place;
+use super::rules::DevicePath;
 use crate::sys::notify;
 
 /// One mount of our namespace.
 #[derive(Debug, PartialEq, Eq)]
-struct Mount {
+struct MountEntry {
     device: u64,
     /// The directory of the file system that is mounted.
     root: PathBuf,
@@ -24,9 +24,9 @@ struct Mount {
 
 /// The mounts of our namespace by their numbers.
 #[derive(Debug, Default)]
-pub(super) struct Mounts(HashMap<u64, Mount>);
+pub(super) struct MountTable(HashMap<u64, MountEntry>);
 
-impl Mounts {
+impl MountTable {
     /// Reads the mounts of this process.
     pub(super) fn read() -> io::Result<Self> {
         Ok(Self::parse(&fs::read("/proc/self/mountinfo")?))
@@ -36,29 +36,29 @@ impl Mounts {
         Self(table.split(|byte| *byte == b'\n').filter_map(mount).collect())
     }
 
-    /// Returns the place of `folder`; `None` if it is on no mount of this namespace, as an
+    /// Returns the place of `directory`; `None` if it is on no mount of this namespace, as an
     /// inherited one.
-    pub(super) fn place(&self, folder: BorrowedFd<'_>) -> Option<Place> {
-        let mount = self.0.get(&notify::mount_of(folder).ok()?)?;
-        mount.place(&path_of(folder).ok()?)
+    pub(super) fn place(&self, directory: BorrowedFd<'_>) -> Option<DevicePath> {
+        let mount = self.0.get(&notify::mount_of(directory).ok()?)?;
+        mount.place(&path_of(directory).ok()?)
     }
 
     /// Returns the mounts below `path`: the relative path, and the mounted directory of which file
     /// system.
-    pub(super) fn below(&self, path: &Path) -> impl Iterator<Item = (PathBuf, Place)> {
+    pub(super) fn below(&self, path: &Path) -> impl Iterator<Item = (PathBuf, DevicePath)> {
         self.0.values().filter_map(move |mount| {
             let way = mount.at.strip_prefix(path).ok().filter(|way| *way != Path::new(""))?;
-            Some((way.to_owned(), Place { device: mount.device, path: mount.root.clone() }))
+            Some((way.to_owned(), DevicePath { device: mount.device, path: mount.root.clone() }))
         })
     }
 }
 
-impl Mount {
-    fn place(&self, path: &Path) -> Option<Place> {
+impl MountEntry {
+    fn place(&self, path: &Path) -> Option<DevicePath> {
         let below = path.strip_prefix(&self.at).ok()?;
         let path =
             if below.as_os_str().is_empty() { self.root.clone() } else { self.root.join(below) };
-        Some(Place { device: self.device, path })
+        Some(DevicePath { device: self.device, path })
     }
 }
 
@@ -68,14 +68,14 @@ pub(super) fn path_of(file: BorrowedFd<'_>) -> io::Result<PathBuf> {
 }
 
 /// One line: number, parent, major:minor, root, place, and more.
-fn mount(line: &[u8]) -> Option<(u64, Mount)> {
+fn mount(line: &[u8]) -> Option<(u64, MountEntry)> {
     let mut words = line.split(|byte| *byte == b' ');
     let number = number(words.next()?)?;
     let _parent = words.next()?;
     let mut device = words.next()?.split(|byte| *byte == b':');
     let device = self::number(device.next()?)? << 32 | self::number(device.next()?)?;
     let (root, at) = (unescaped(words.next()?), unescaped(words.next()?));
-    Some((number, Mount { device, root, at }))
+    Some((number, MountEntry { device, root, at }))
 }
 
 fn number(word: &[u8]) -> Option<u64> {
@@ -118,11 +118,11 @@ mod tests {
         broken\n";
 
     #[test]
-    fn two_mounts_of_one_folder_give_one_place() {
-        let mounts = Mounts::parse(TABLE);
+    fn two_mounts_of_one_directory_give_one_place() {
+        let mounts = MountTable::parse(TABLE);
         assert_eq!(mounts.0.len(), 2);
         let place = |number, path: &str| mounts.0[&number].place(Path::new(path));
-        let expected = Place { device: 8 << 32 | 1, path: "/home/me/a b/.git".into() };
+        let expected = DevicePath { device: 8 << 32 | 1, path: "/home/me/a b/.git".into() };
         assert_eq!(place(36, "/w/.git"), Some(expected.clone()));
         assert_eq!(place(21, "/home/me/a b/.git"), Some(expected));
         assert_eq!(place(36, "/elsewhere"), None);

@@ -8,11 +8,11 @@ use nix::errno::Errno;
 use nix::fcntl::{FcntlArg, OFlag, fcntl, open, openat};
 use nix::sys::stat::{FileStat, Mode, SFlag, fstat, umask};
 
-use super::acts::own_path;
-use super::caller::Caller;
-use super::calls::Named;
-use super::desk::{Answer, Coming, Desk};
-use super::walk::{Spot, Step, Walk, kind};
+use super::broker::{CallAnswer, NewEntry, SyscallBroker};
+use super::caller::CallingThread;
+use super::calls::PathArgument;
+use super::emulate::own_path;
+use super::walk::{PathWalk, PinnedName, WalkStep, kind};
 use crate::sys::notify;
 
 /// Times we look again because the name came or went meanwhile.
@@ -22,12 +22,12 @@ const STACK: usize = 64 << 10;
 
 /// One opening call.
 #[derive(Debug, Clone, Copy)]
-pub(super) struct Opening {
+pub(super) struct OpenCall {
     pub(super) flags: OFlag,
     pub(super) mode: Mode,
 }
 
-impl Opening {
+impl OpenCall {
     /// Reads the call's arguments.
     pub(super) fn new(flags: i32, mode: u32) -> Self {
         Self { flags: OFlag::from_bits_retain(flags), mode: Mode::from_bits_truncate(mode) }
@@ -49,27 +49,27 @@ impl Opening {
         self.flags.difference(dropped) | OFlag::O_CLOEXEC | OFlag::O_NOCTTY
     }
 
-    fn descriptor(self, file: OwnedFd) -> Answer {
-        Answer::Descriptor(file, self.has(OFlag::O_CLOEXEC))
+    fn descriptor(self, file: OwnedFd) -> CallAnswer {
+        CallAnswer::Descriptor(file, self.has(OFlag::O_CLOEXEC))
     }
 }
 
-impl Desk {
+impl SyscallBroker {
     /// Opens for `caller`; `id` is its call's, should another thread have to answer.
     pub(super) fn open(
         self: &Arc<Self>,
-        caller: Caller<'_>,
+        caller: CallingThread<'_>,
         id: u64,
-        at: Named,
-        opening: Opening,
-    ) -> nix::Result<Answer> {
+        at: PathArgument,
+        opening: OpenCall,
+    ) -> nix::Result<CallAnswer> {
         // As the kernel, which has nothing to make a directory with here. O_TMPFILE holds this
         // flag.
         if opening.has(OFlag::O_DIRECTORY) {
             return Err(Errno::EINVAL);
         }
         let (base, path) = self.path(caller, at)?;
-        let mut walk = Walk::new(caller);
+        let mut walk = PathWalk::new(caller);
         let (mut base, mut path) = (base, path);
         for _ in 0..ATTEMPTS {
             let spot = walk.spot(base.as_fd(), &path)?;
@@ -82,31 +82,33 @@ impl Desk {
                 Err(Errno::EAGAIN) => continue,
                 other => other?,
             };
-            if let Found::There(object, kind) = &found
+            if let OpenedEntry::There(object, kind) = &found
                 && !opening.refuses(*kind)
             {
-                self.sticky.vet(&spot.folder, object)?;
+                self.sticky.vet(&spot.directory, object)?;
             }
             match found {
-                Found::Made(file) => return Ok(opening.descriptor(file)),
-                Found::There(_, _) if opening.has(OFlag::O_EXCL) => return Err(Errno::EEXIST),
-                Found::There(object, SFlag::S_IFLNK) => {
+                OpenedEntry::Made(file) => return Ok(opening.descriptor(file)),
+                OpenedEntry::There(_, _) if opening.has(OFlag::O_EXCL) => {
+                    return Err(Errno::EEXIST);
+                }
+                OpenedEntry::There(object, SFlag::S_IFLNK) => {
                     if opening.has(OFlag::O_NOFOLLOW) {
                         return Err(Errno::ELOOP);
                     }
-                    match walk.follow(spot.folder.as_fd(), &spot.name, object.as_fd())? {
-                        Step::To(object) => return self.reopen(caller, id, object, opening),
-                        Step::Along(link) if link.is_empty() => return Err(Errno::ENOENT),
-                        Step::Along(link) => {
+                    match walk.follow(spot.directory.as_fd(), &spot.name, object.as_fd())? {
+                        WalkStep::To(object) => return self.reopen(caller, id, object, opening),
+                        WalkStep::Along(link) if link.is_empty() => return Err(Errno::ENOENT),
+                        WalkStep::Along(link) => {
                             base = match link.first() {
                                 Some(b'/') => self.root.try_clone().map_err(|_| Errno::EMFILE)?,
-                                _ => spot.folder,
+                                _ => spot.directory,
                             };
                             path = link;
                         }
                     }
                 }
-                Found::There(object, _) => return self.reopen(caller, id, object, opening),
+                OpenedEntry::There(object, _) => return self.reopen(caller, id, object, opening),
             }
         }
         Err(Errno::ELOOP)
@@ -114,26 +116,36 @@ impl Desk {
 
     /// Returns the object at `spot`, or the one created there; EAGAIN if the name changed
     /// meanwhile.
-    fn find(&self, caller: Caller<'_>, spot: &Spot, opening: Opening) -> nix::Result<Found> {
+    fn find(
+        &self,
+        caller: CallingThread<'_>,
+        spot: &PinnedName,
+        opening: OpenCall,
+    ) -> nix::Result<OpenedEntry> {
         let flags = OFlag::O_PATH | OFlag::O_CLOEXEC | OFlag::O_NOFOLLOW;
-        match openat(&spot.folder, spot.name.as_c_str(), flags, Mode::empty()) {
-            Err(Errno::ENOENT) => self.make(caller, spot, opening).map(Found::Made),
+        match openat(&spot.directory, spot.name.as_c_str(), flags, Mode::empty()) {
+            Err(Errno::ENOENT) => self.make(caller, spot, opening).map(OpenedEntry::Made),
             Err(errno) => Err(errno),
             Ok(object) => {
                 let kind = kind(&fstat(&object)?);
-                Ok(Found::There(object, kind))
+                Ok(OpenedEntry::There(object, kind))
             }
         }
     }
 
-    fn make(&self, caller: Caller<'_>, spot: &Spot, opening: Opening) -> nix::Result<OwnedFd> {
+    fn make(
+        &self,
+        caller: CallingThread<'_>,
+        spot: &PinnedName,
+        opening: OpenCall,
+    ) -> nix::Result<OwnedFd> {
         let status = caller.status()?;
         let must_be_new = OFlag::O_CREAT | OFlag::O_EXCL | OFlag::O_NOFOLLOW;
         let flags = opening.flags | must_be_new | OFlag::O_CLOEXEC;
         let _still = self.shared();
-        let made = self.vet(spot, Coming::Fresh).and_then(|()| {
+        let made = self.vet(spot, NewEntry::Fresh).and_then(|()| {
             umask(status.umask);
-            openat(&spot.folder, spot.name.as_c_str(), flags, opening.mode)
+            openat(&spot.directory, spot.name.as_c_str(), flags, opening.mode)
         });
         made.map_err(|errno| if errno == Errno::EEXIST { Errno::EAGAIN } else { errno })
     }
@@ -141,11 +153,11 @@ impl Desk {
     /// Opens the pinned `object` as the caller asked, in a thread of its own where that may block.
     fn reopen(
         self: &Arc<Self>,
-        caller: Caller<'_>,
+        caller: CallingThread<'_>,
         id: u64,
         object: OwnedFd,
-        opening: Opening,
-    ) -> nix::Result<Answer> {
+        opening: OpenCall,
+    ) -> nix::Result<CallAnswer> {
         let found = fstat(&object)?;
         let object = match own_terminal(caller, &found)? {
             Some(terminal) => terminal,
@@ -169,17 +181,17 @@ impl Desk {
             drop(object);
             desk.answer(id, opened);
         });
-        started.map(|_| Answer::Later).map_err(|_| Errno::EAGAIN)
+        started.map(|_| CallAnswer::Later).map_err(|_| Errno::EAGAIN)
     }
 
     /// Ends the call `id`.
-    pub(super) fn answer(&self, id: u64, result: nix::Result<Answer>) {
+    pub(super) fn answer(&self, id: u64, result: nix::Result<CallAnswer>) {
         let listener = self.listener.as_fd();
         match result {
-            Ok(Answer::Later) => {}
-            Ok(Answer::Done) => notify::answer(listener, id, Ok(0)),
+            Ok(CallAnswer::Later) => {}
+            Ok(CallAnswer::Done) => notify::answer(listener, id, Ok(0)),
             Err(errno) => notify::answer(listener, id, Err(errno)),
-            Ok(Answer::Descriptor(file, close_on_exec)) => {
+            Ok(CallAnswer::Descriptor(file, close_on_exec)) => {
                 let given = notify::hand_over(listener, id, file.as_fd(), close_on_exec);
                 // Before the caller continues: a second descriptor of a writable file would keep it
                 // from being executed, and hold its locks.
@@ -190,17 +202,17 @@ impl Desk {
     }
 }
 
-enum Found {
+enum OpenedEntry {
     Made(OwnedFd),
     There(OwnedFd, SFlag),
 }
 
-fn plainly(object: &OwnedFd, opening: Opening) -> nix::Result<OwnedFd> {
+fn plainly(object: &OwnedFd, opening: OpenCall) -> nix::Result<OwnedFd> {
     open(own_path(object.as_fd())?.as_c_str(), opening.existing(), Mode::empty())
 }
 
 /// Opens a file without waiting for the holder of a lease on it: EAGAIN then.
-fn at_once(object: &OwnedFd, opening: Opening) -> nix::Result<OwnedFd> {
+fn at_once(object: &OwnedFd, opening: OpenCall) -> nix::Result<OwnedFd> {
     let flags = opening.existing();
     let path = own_path(object.as_fd())?;
     let file = open(path.as_c_str(), flags | OFlag::O_NONBLOCK, Mode::empty())?;
@@ -218,7 +230,7 @@ fn is_quick(found: &FileStat) -> bool {
 }
 
 /// Opens the caller's terminal for `/dev/tty`, which means another terminal to us.
-fn own_terminal(caller: Caller<'_>, found: &FileStat) -> nix::Result<Option<OwnedFd>> {
+fn own_terminal(caller: CallingThread<'_>, found: &FileStat) -> nix::Result<Option<OwnedFd>> {
     const CONTROLLING: (u32, u32) = (5, 0);
     let device = (libc::major(found.st_rdev), libc::minor(found.st_rdev));
     if kind(found) != SFlag::S_IFCHR || device != CONTROLLING {

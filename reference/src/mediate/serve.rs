@@ -12,21 +12,21 @@ use nix::sched::{CloneFlags, unshare};
 use nix::sys::resource::{Resource, setrlimit};
 use nix::sys::stat::Mode;
 
-use super::caller::Caller;
-use super::calls::Call;
-use super::desk::Desk;
+use super::broker::SyscallBroker;
+use super::caller::CallingThread;
+use super::calls::MediatedCall;
 use super::filter;
-use super::ledger::Ledger;
-use super::mounts::{Mounts, bytes};
-use super::open::Opening;
-use super::rules::{Anchor, Estate, Place, Rule, Rules};
-use super::sticky::Sticky;
-use crate::control::{self, Heard, Report};
-use crate::glob::Said;
-use crate::plan::{Absent, Bound, By, Held, Later};
+use super::mounts::{MountTable, bytes};
+use super::open::OpenCall;
+use super::refusal_log::RefusalLog;
+use super::rules::{AbsenceRule, AbsenceRules, DevicePath, PatternAnchor, ProfiledSubtree};
+use super::sticky::StickyProtection;
+use crate::control::{self, ControlEvent, InitReport};
+use crate::glob::GlobMatch;
+use crate::plan::{AbsenceReason, AbsentName, ForbiddenNames, FuturePattern, ProfileBound};
 use crate::sys::{
     self,
-    notify::{self, Notice, Step},
+    notify::{self, SeccompNotification, Step},
 };
 
 /// Threads that serve calls.
@@ -37,24 +37,24 @@ const STACK: usize = 256 << 10;
 /// Everything it takes, prepared before the command is started.
 #[derive(Debug)]
 pub(crate) struct Mediation {
-    rules: Rules,
-    mounts: Mounts,
+    rules: AbsenceRules,
+    mounts: MountTable,
     root: OwnedFd,
     program: Vec<Step>,
     /// The socket pair by which the command sends the listener.
     sender: OwnedFd,
     receiver: OwnedFd,
     /// The log of refusals, if there is one.
-    ledger: Option<Ledger>,
+    ledger: Option<RefusalLog>,
 }
 
 impl Mediation {
     /// Prepares the rules for `held`, in the view of this process.
-    pub(crate) fn prepare(held: &Held, ledger: Option<OwnedFd>) -> io::Result<Self> {
-        let ledger = ledger.map(Ledger::new);
-        let mounts = Mounts::read()?;
+    pub(crate) fn prepare(held: &ForbiddenNames, ledger: Option<OwnedFd>) -> io::Result<Self> {
+        let ledger = ledger.map(RefusalLog::new);
+        let mounts = MountTable::read()?;
         let root = open("/", OFlag::O_PATH | OFlag::O_CLOEXEC, Mode::empty())?;
-        let rules: Vec<Rule> =
+        let rules: Vec<AbsenceRule> =
             held.names.iter().map(|name| rule(name, &mounts)).collect::<Result<_, _>>()?;
         let mut anchors = Vec::new();
         for later in &held.globs {
@@ -64,9 +64,9 @@ impl Mediation {
             Some(profile) => estates(profile, &mounts)?,
             None => Vec::new(),
         };
-        let free: Vec<Place> =
+        let free: Vec<DevicePath> =
             held.free.iter().map(|path| place(path, &mounts)).collect::<io::Result<_>>()?;
-        let rules = Rules::new(rules, anchors, estates).with_free(free);
+        let rules = AbsenceRules::new(rules, anchors, estates).with_free(free);
         let (sender, receiver) = control::pair()?;
         let program = filter::program(held.keeps());
         Ok(Self { rules, mounts, root, program, sender, receiver, ledger })
@@ -77,7 +77,7 @@ impl Mediation {
     pub(crate) fn hold(&self) -> nix::Result<()> {
         setrlimit(Resource::RLIMIT_CORE, 0, 0)?;
         let listener = notify::listen(&self.program)?;
-        control::hand_over(&self.sender, Report::Hello, &listener).map_err(|_| Errno::EPIPE)
+        control::hand_over(&self.sender, InitReport::Hello, &listener).map_err(|_| Errno::EPIPE)
     }
 
     /// Serves the calls of the command, which was started, until this process ends.
@@ -85,13 +85,13 @@ impl Mediation {
         let Self { rules, mounts, root, sender, receiver, ledger, .. } = self;
         drop(sender);
         // It was sent before the command was executed, which we waited for.
-        let Heard::Report(_, Some(listener)) = control::next_report(&receiver)? else {
+        let ControlEvent::Report(_, Some(listener)) = control::next_report(&receiver)? else {
             return Err(io::Error::other("the listener did not come"));
         };
-        let sticky = Sticky::read();
+        let sticky = StickyProtection::read();
         let gate = RwLock::new(());
         let foreign = !sys::is_shown_as_itself();
-        let desk = Desk { listener, rules, mounts, sticky, ledger, root, gate, foreign };
+        let desk = SyscallBroker { listener, rules, mounts, sticky, ledger, root, gate, foreign };
         let desk = Arc::new(desk);
         for number in 0..WORKERS {
             let desk = Arc::clone(&desk);
@@ -104,50 +104,50 @@ impl Mediation {
 }
 
 /// Returns the rule for `name`. An existing object there is a link: it is not followed.
-fn rule(name: &Absent, mounts: &Mounts) -> io::Result<Rule> {
+fn rule(name: &AbsentName, mounts: &MountTable) -> io::Result<AbsenceRule> {
     let place = match (name.by, name.path.parent(), name.path.file_name()) {
-        (By::Link, Some(folder), Some(own)) => {
-            let Place { device, path } = place(folder, mounts)?;
-            Place { device, path: path.join(own) }
+        (AbsenceReason::Link, Some(directory), Some(own)) => {
+            let DevicePath { device, path } = place(directory, mounts)?;
+            DevicePath { device, path: path.join(own) }
         }
         _ => place(&name.path, mounts)?,
     };
-    Ok(Rule { place, folds: name.folds })
+    Ok(AbsenceRule { place, folds: name.folds })
 }
 
 /// The pattern from its beginning on, and from every mount below that.
-fn anchors(later: &Later, mounts: &Mounts) -> io::Result<Vec<Anchor>> {
-    let Later { glob, folds, .. } = later;
-    let anchor = |root, start| Anchor { root, glob: glob.clone(), start, folds: *folds };
+fn anchors(later: &FuturePattern, mounts: &MountTable) -> io::Result<Vec<PatternAnchor>> {
+    let FuturePattern { glob, folds, .. } = later;
+    let anchor = |root, start| PatternAnchor { root, glob: glob.clone(), start, folds: *folds };
     let mut all = vec![anchor(place(glob.base(), mounts)?, glob.start())];
     for (below, root) in mounts.below(glob.base()) {
-        let (said, start) = glob.ask(glob.start(), below.iter(), *folds);
-        all.extend((said != Said::Nothing).then(|| anchor(root, start)));
+        let (said, start) = glob.match_names(glob.start(), below.iter(), *folds);
+        all.extend((said != GlobMatch::Nothing).then(|| anchor(root, start)));
     }
     Ok(all)
 }
 
 /// The profile from its workspace on, and from every mount in that.
-fn estates(profile: &Bound, mounts: &Mounts) -> io::Result<Vec<Estate>> {
-    let Bound { root, law } = profile;
-    let estate = |root, way| Estate { root, way, law: Arc::clone(law) };
+fn estates(profile: &ProfileBound, mounts: &MountTable) -> io::Result<Vec<ProfiledSubtree>> {
+    let ProfileBound { root, law } = profile;
+    let estate = |root, way| ProfiledSubtree { root, way, law: Arc::clone(law) };
     let below = mounts.below(root).map(|(way, root)| estate(root, way));
     let top = estate(place(root, mounts)?, PathBuf::new());
     Ok(std::iter::once(top).chain(below).collect())
 }
 
 /// Returns the place of `path`, from its innermost directory that exists in the view.
-fn place(path: &Path, mounts: &Mounts) -> io::Result<Place> {
+fn place(path: &Path, mounts: &MountTable) -> io::Result<DevicePath> {
     let unknown = || io::Error::other(format!("{} lies on no known mount", path.display()));
-    let (folder, rest) = innermost(path)?;
-    let place = mounts.place(folder.as_fd()).ok_or_else(unknown)?;
+    let (directory, rest) = innermost(path)?;
+    let place = mounts.place(directory.as_fd()).ok_or_else(unknown)?;
     let path = if rest.as_os_str().is_empty() { place.path } else { place.path.join(rest) };
-    Ok(Place { device: place.device, path })
+    Ok(DevicePath { device: place.device, path })
 }
 
 fn innermost(path: &Path) -> nix::Result<(OwnedFd, PathBuf)> {
-    for folder in path.ancestors() {
-        let name = CString::new(bytes(folder)).map_err(|_| Errno::EINVAL)?;
+    for directory in path.ancestors() {
+        let name = CString::new(bytes(directory)).map_err(|_| Errno::EINVAL)?;
         let how = OpenHow::new()
             .flags(OFlag::O_PATH | OFlag::O_CLOEXEC | OFlag::O_DIRECTORY)
             .resolve(ResolveFlag::RESOLVE_NO_SYMLINKS);
@@ -155,7 +155,7 @@ fn innermost(path: &Path) -> nix::Result<(OwnedFd, PathBuf)> {
             Err(Errno::ENOENT | Errno::ENOTDIR) => {}
             Err(errno) => return Err(errno),
             Ok(found) => {
-                let rest = path.strip_prefix(folder).map_err(|_| Errno::EINVAL)?;
+                let rest = path.strip_prefix(directory).map_err(|_| Errno::EINVAL)?;
                 return Ok((found, rest.to_owned()));
             }
         }
@@ -165,8 +165,8 @@ fn innermost(path: &Path) -> nix::Result<(OwnedFd, PathBuf)> {
 
 /// Serves calls for ever. A worker that fails ends the whole box: otherwise a call would stay
 /// unanswered.
-fn work(desk: &Arc<Desk>) {
-    let _end = EndOfBox;
+fn work(desk: &Arc<SyscallBroker>) {
+    let _end = SandboxEnded;
     // Its own umask and working directory.
     if unshare(CloneFlags::CLONE_FS).is_err() {
         return;
@@ -181,21 +181,21 @@ fn work(desk: &Arc<Desk>) {
     }
 }
 
-fn serve(desk: &Arc<Desk>, notice: &Notice) {
-    let caller = Caller::of(notice, desk.listener.as_fd(), desk.foreign);
-    let result = match Call::of(notice) {
+fn serve(desk: &Arc<SyscallBroker>, notice: &SeccompNotification) {
+    let caller = CallingThread::from_notice(notice, desk.listener.as_fd(), desk.foreign);
+    let result = match MediatedCall::decode_notice(notice) {
         None => Err(Errno::ENOSYS),
-        Some(Call::Open { at, flags, mode }) => {
-            desk.open(caller, notice.id, at, Opening::new(flags, mode))
+        Some(MediatedCall::Open { at, flags, mode }) => {
+            desk.open(caller, notice.id, at, OpenCall::new(flags, mode))
         }
         Some(call) => desk.act(caller, call),
     };
     desk.answer(notice.id, result);
 }
 
-struct EndOfBox;
+struct SandboxEnded;
 
-impl Drop for EndOfBox {
+impl Drop for SandboxEnded {
     fn drop(&mut self) {
         notify::leave(1);
     }

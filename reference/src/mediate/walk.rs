@@ -14,7 +14,7 @@ use nix::sys::stat::{FileStat, Mode, SFlag, fstat};
 use nix::sys::statfs::{PROC_SUPER_MAGIC, fstatfs};
 use nix::unistd::Pid;
 
-use super::caller::Caller;
+use super::caller::CallingThread;
 use super::mounts;
 
 /// Links followed before a path counts as a loop, as in the kernel.
@@ -22,9 +22,9 @@ const MAX_LINKS: usize = 40;
 
 /// A pinned directory, and one name in it.
 #[derive(Debug)]
-pub(super) struct Spot {
+pub(super) struct PinnedName {
     /// The directory.
-    pub(super) folder: OwnedFd,
+    pub(super) directory: OwnedFd,
     /// The name: no slash in it, except where the path ended in one.
     pub(super) name: CString,
     /// The path ended in a slash.
@@ -33,7 +33,7 @@ pub(super) struct Spot {
     pub(super) stands: bool,
 }
 
-impl Spot {
+impl PinnedName {
     /// The name without the slash.
     pub(super) fn bare(&self) -> &[u8] {
         let bytes = self.name.to_bytes();
@@ -43,8 +43,8 @@ impl Spot {
 
 /// Resolves the paths of one caller.
 #[derive(Debug)]
-pub(super) struct Walk<'a> {
-    caller: Caller<'a>,
+pub(super) struct PathWalk<'a> {
+    caller: CallingThread<'a>,
     /// The caller's process as `/proc` shows it, once it was read.
     process: OnceCell<Pid>,
     links: usize,
@@ -52,9 +52,9 @@ pub(super) struct Walk<'a> {
     pub(super) handmade: bool,
 }
 
-impl<'a> Walk<'a> {
+impl<'a> PathWalk<'a> {
     /// Starts a walk for `caller`.
-    pub(super) fn new(caller: Caller<'a>) -> Self {
+    pub(super) fn new(caller: CallingThread<'a>) -> Self {
         Self { caller, process: OnceCell::new(), links: 0, handmade: false }
     }
 
@@ -68,7 +68,7 @@ impl<'a> Walk<'a> {
 
     /// The directory that the last name of `path` lies in, and that name; `base` is where a
     /// relative path starts.
-    pub(super) fn spot(&mut self, base: BorrowedFd<'_>, path: &[u8]) -> nix::Result<Spot> {
+    pub(super) fn spot(&mut self, base: BorrowedFd<'_>, path: &[u8]) -> nix::Result<PinnedName> {
         let end = path.iter().rposition(|byte| *byte != b'/').map_or(0, |at| at + 1);
         let start = path[..end].iter().rposition(|byte| *byte == b'/').map_or(0, |at| at + 1);
         if path.is_empty() {
@@ -81,33 +81,33 @@ impl<'a> Walk<'a> {
             name => name.to_vec(),
         };
         let stands = matches!(&path[start..end], b"" | b"." | b"..");
-        let folder = self.folder(base, &path[..start])?;
-        Ok(Spot { folder, name: text(&name)?, slash, stands })
+        let directory = self.directory(base, &path[..start])?;
+        Ok(PinnedName { directory, name: text(&name)?, slash, stands })
     }
 
     /// The object that `path` means, pinned; links at its end are followed.
     pub(super) fn object(&mut self, base: BorrowedFd<'_>, path: &[u8]) -> nix::Result<OwnedFd> {
         let spot = self.spot(base, path)?;
-        let found = self.by_hand(spot.folder.as_fd(), spot.name.to_bytes())?;
-        let folder = fstat(&found).is_ok_and(|found| kind(&found) == SFlag::S_IFDIR);
-        if spot.slash && !folder { Err(Errno::ENOTDIR) } else { Ok(found) }
+        let found = self.by_hand(spot.directory.as_fd(), spot.name.to_bytes())?;
+        let directory = fstat(&found).is_ok_and(|found| kind(&found) == SFlag::S_IFDIR);
+        if spot.slash && !directory { Err(Errno::ENOTDIR) } else { Ok(found) }
     }
 
     /// The directory that `path`, all but the last name, leads to.
-    fn folder(&mut self, base: BorrowedFd<'_>, path: &[u8]) -> nix::Result<OwnedFd> {
+    fn directory(&mut self, base: BorrowedFd<'_>, path: &[u8]) -> nix::Result<OwnedFd> {
         let straight = match path {
             b"" => base.try_clone_to_owned().map_err(|_| Errno::EMFILE),
             path => find(base, &text(path)?, OFlag::O_DIRECTORY),
         };
-        let folder = match straight {
-            Ok(folder) if !is_proc(folder.as_fd())? => return Ok(folder),
+        let directory = match straight {
+            Ok(directory) if !is_proc(directory.as_fd())? => return Ok(directory),
             // Through `/proc` nothing the kernel tells us is about the caller, errors included.
             _ => self.by_hand(base, path)?,
         };
-        if is_proc(folder.as_fd())? {
-            self.own(folder.as_fd())?;
+        if is_proc(directory.as_fd())? {
+            self.own(directory.as_fd())?;
         }
-        Ok(folder)
+        Ok(directory)
     }
 
     /// Resolves `path` name by name.
@@ -122,8 +122,8 @@ impl<'a> Walk<'a> {
             at = match straight {
                 Some(found) => found,
                 None => match self.step(at.as_fd(), &name, proc)? {
-                    Step::To(found) => found,
-                    Step::Along(link) => {
+                    WalkStep::To(found) => found,
+                    WalkStep::Along(link) => {
                         for part in parts(&link).into_iter().rev() {
                             ahead.push_front(part);
                         }
@@ -136,13 +136,13 @@ impl<'a> Walk<'a> {
     }
 
     /// Resolves one name that the kernel cannot resolve for us.
-    fn step(&mut self, at: BorrowedFd<'_>, name: &CStr, proc: bool) -> nix::Result<Step> {
+    fn step(&mut self, at: BorrowedFd<'_>, name: &CStr, proc: bool) -> nix::Result<WalkStep> {
         if proc && let Some(link) = self.substitute(at, name.to_bytes())? {
-            return Ok(Step::Along(link));
+            return Ok(WalkStep::Along(link));
         }
         let found = openat(at, name, PINNED | OFlag::O_NOFOLLOW, Mode::empty())?;
         if kind(&fstat(&found)?) != SFlag::S_IFLNK {
-            return Ok(Step::To(found));
+            return Ok(WalkStep::To(found));
         }
         self.follow(at, name, found.as_fd())
     }
@@ -153,22 +153,22 @@ impl<'a> Walk<'a> {
         at: BorrowedFd<'_>,
         name: &CStr,
         link: BorrowedFd<'_>,
-    ) -> nix::Result<Step> {
+    ) -> nix::Result<WalkStep> {
         self.links += 1;
         if self.links > MAX_LINKS {
             return Err(Errno::ELOOP);
         }
         if is_proc(at)? {
             if let Some(link) = self.substitute(at, name.to_bytes())? {
-                return Ok(Step::Along(link));
+                return Ok(WalkStep::Along(link));
             }
             if mounts::path_of(at).map_err(|_| Errno::EACCES)? != std::path::Path::new(PROC) {
                 // Below a process all links are the kernel's own.
-                return openat(at, name, PINNED, Mode::empty()).map(Step::To);
+                return openat(at, name, PINNED, Mode::empty()).map(WalkStep::To);
             }
         }
         let target = readlinkat(link, c"")?;
-        Ok(Step::Along(std::os::unix::ffi::OsStringExt::into_vec(target)))
+        Ok(WalkStep::Along(std::os::unix::ffi::OsStringExt::into_vec(target)))
     }
 
     /// Returns the replacement for `name` in a directory of `/proc`, where it depends on the
@@ -194,8 +194,8 @@ impl<'a> Walk<'a> {
     }
 
     /// EACCES for a directory of `/proc` that belongs to another process, or to another `/proc`.
-    fn own(&self, folder: BorrowedFd<'_>) -> nix::Result<()> {
-        let path = mounts::path_of(folder).map_err(|_| Errno::EACCES)?;
+    fn own(&self, directory: BorrowedFd<'_>) -> nix::Result<()> {
+        let path = mounts::path_of(directory).map_err(|_| Errno::EACCES)?;
         let Ok(below) = path.strip_prefix(PROC) else { return Err(Errno::EACCES) };
         let first = below.iter().next().map(std::os::unix::ffi::OsStrExt::as_bytes);
         match first {
@@ -206,7 +206,7 @@ impl<'a> Walk<'a> {
 }
 
 /// The result of resolving one name.
-pub(super) enum Step {
+pub(super) enum WalkStep {
     /// The object that it leads to.
     To(OwnedFd),
     /// Along this text, from the directory that the name lies in.

@@ -6,10 +6,10 @@ use std::path::Path;
 use boxproof_cases::protocol::{Mode, Policy, Readable, WirePath};
 
 use crate::error::Refusal;
-use crate::host::Host;
+use crate::host::HostSnapshot;
 
 /// Refuses a policy with a rule that closes what another opens, naming both.
-pub(crate) fn refuse_contradictions(policy: &Policy, host: &Host) -> Result<(), Refusal> {
+pub(crate) fn refuse_contradictions(policy: &Policy, host: &HostSnapshot) -> Result<(), Refusal> {
     for (member, rule, closed) in closed(policy, host) {
         for (opens, grant) in granted(policy, member) {
             let Some(real) = host.at(grant).map(|found| found.real.as_path()) else { continue };
@@ -31,7 +31,7 @@ pub(crate) fn refuse_contradictions(policy: &Policy, host: &Host) -> Result<(), 
 /// written, the real path.
 fn closed<'a>(
     policy: &'a Policy,
-    host: &'a Host,
+    host: &'a HostSnapshot,
 ) -> impl Iterator<Item = (&'static str, String, &'a Path)> {
     let lists = [("deny_read", &policy.deny_read), ("deny_write", &policy.deny_write)];
     let paths = lists.into_iter().flat_map(|(member, list)| {

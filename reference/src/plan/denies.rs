@@ -1,4 +1,4 @@
-//! The paths that must not be read or written: [`Denies`], real paths, each rule once, the stricter
+//! The paths that must not be read or written: [`DenyRules`], real paths, each rule once, the stricter
 //! first.
 
 use std::collections::HashSet;
@@ -6,16 +6,16 @@ use std::path::{Path, PathBuf};
 
 use boxproof_cases::protocol::{Policy, WirePath};
 
-use super::absent::{Absent, By, Later};
+use super::forbidden_names::{AbsenceReason, AbsentName, FuturePattern};
 use crate::error::Refusal;
-use crate::host::{Expansion, Found, Host, Missing};
+use crate::host::{ExistingPath, HostSnapshot, MissingPath, PatternExpansion};
 
 /// Denies from `deny_read`, `deny_write` and `protect`. A path that the command cannot reach
 /// without capabilities needs no rule.
 #[derive(Debug, Default)]
-pub(super) struct Denies {
+pub(super) struct DenyRules {
     /// Neither readable nor writable.
-    pub(super) read: Vec<Found>,
+    pub(super) read: Vec<ExistingPath>,
     /// Paths that are not writable.
     pub(super) write: Vec<PathBuf>,
     /// Writable although they lie in something that is not.
@@ -23,19 +23,19 @@ pub(super) struct Denies {
     /// Writable directories that must not be moved: some of their parts may be created.
     pub(super) passages: Vec<PathBuf>,
     /// Missing names that must not be created.
-    pub(super) absent: Vec<Absent>,
+    pub(super) absent: Vec<AbsentName>,
     /// Patterns of names that must not be created.
-    pub(super) later: Vec<Later>,
+    pub(super) later: Vec<FuturePattern>,
     /// The paths of both, for looking up.
     hidden: HashSet<PathBuf>,
     closed: HashSet<PathBuf>,
 }
 
-impl Denies {
+impl DenyRules {
     /// Collects the rules; `roots` are the writable roots.
     pub(super) fn collect(
         policy: &Policy,
-        host: &Host,
+        host: &HostSnapshot,
         roots: &[PathBuf],
     ) -> Result<Self, Refusal> {
         let (mut read, mut missing) = split("deny_read", &policy.deny_read, host)?;
@@ -63,7 +63,7 @@ impl Denies {
         let denied = read.iter().map(|found| &found.real).chain(write.iter().map(|f| &f.real));
         denied.into_iter().try_for_each(|path| mountable(path, host))?;
         let protected = &host.protected;
-        seen(protected.closed.as_deref())?;
+        require_searchable(protected.closed.as_deref())?;
         protected.there.iter().try_for_each(|name| contradicted(&name.real, roots))?;
         write.extend(protected.there.iter().filter(|found| found.reachable).cloned());
         let mut write: Vec<PathBuf> = write.into_iter().map(|found| found.real).collect();
@@ -71,42 +71,41 @@ impl Denies {
         write.dedup();
         let hidden = read.iter().map(|found| found.real.clone()).collect();
         let closed = write.iter().cloned().collect();
-        let denied = missing.iter().map(|missing| missing.by(By::Deny));
-        let links = protected.links.iter().map(|link| link.by(By::Link));
-        let protected = protected.missing.iter().map(|missing| missing.by(By::Protect));
-        let inside =
-            open().map(|one| Absent { path: one.folder.clone(), folds: one.folds, by: By::Deny });
-        let unread = hidden_missing.iter().map(|missing| missing.by(By::Hide));
+        let denied = missing.iter().map(|missing| missing.by(AbsenceReason::Deny));
+        let links = protected.links.iter().map(|link| link.by(AbsenceReason::Link));
+        let protected = protected.missing.iter().map(|missing| missing.by(AbsenceReason::Protect));
+        let inside = open().map(|one| AbsentName {
+            path: one.directory.clone(),
+            folds: one.folds,
+            by: AbsenceReason::Deny,
+        });
+        let unread = hidden_missing.iter().map(|missing| missing.by(AbsenceReason::Hide));
         let absent = unread.chain(denied).chain(links).chain(protected).chain(inside).collect();
-        let passages = open().map(|one| one.folder.clone()).collect();
+        let passages = open().map(|one| one.directory.clone()).collect();
         let whole = host.opened.iter().filter(|one| one.whole);
         let parts = whole.flat_map(|one| one.parts.iter().cloned()).collect();
-        let later = |hides: bool| {
-            move |one: &&Expansion| Later { glob: one.glob.clone(), folds: one.folds, hides }
-        };
-        let later = read_globs
-            .iter()
-            .map(later(true))
-            .chain(write_globs.iter().map(later(false)))
-            .collect();
+        let later = read_globs.iter().map(|one| future_pattern(one, true));
+        let later = later.chain(write_globs.iter().map(|one| future_pattern(one, false))).collect();
         Ok(Self { read, write, parts, passages, absent, later, hidden, closed }.pruned())
     }
 
     /// Returns whether `path` is or lies below a denied path.
     pub(super) fn cover(&self, path: &Path) -> bool {
-        self.hide(path) || above(path).any(|folder| self.closed.contains(folder))
+        self.hide(path) || above(path).any(|directory| self.closed.contains(directory))
     }
 
     /// Returns whether `path` is or lies below a read-denied path.
     pub(super) fn hide(&self, path: &Path) -> bool {
-        above(path).any(|folder| self.hidden.contains(folder))
+        above(path).any(|directory| self.hidden.contains(directory))
     }
 
     /// A rule below a stricter one would re-open part of it.
     fn pruned(mut self) -> Self {
         let Self { read, write, absent, later, hidden, closed, parts, passages } = &mut self;
         parts.retain(|part| !above(part).any(|outer| hidden.contains(outer)));
-        passages.retain(|folder| !above(folder).any(|o| hidden.contains(o) || closed.contains(o)));
+        passages.retain(|directory| {
+            !above(directory).any(|o| hidden.contains(o) || closed.contains(o))
+        });
         read.retain(|inner| !above(&inner.real).skip(1).any(|outer| hidden.contains(outer)));
         write.retain(|inner| !above(inner).skip(1).any(|outer| closed.contains(outer)));
         write.retain(|inner| !above(inner).any(|outer| hidden.contains(outer)));
@@ -145,8 +144,8 @@ fn above(path: &Path) -> impl Iterator<Item = &Path> {
 fn split(
     rule: &str,
     paths: &[WirePath],
-    host: &Host,
-) -> Result<(Vec<Found>, Vec<Missing>), Refusal> {
+    host: &HostSnapshot,
+) -> Result<(Vec<ExistingPath>, Vec<MissingPath>), Refusal> {
     let (mut there, mut missing) = (Vec::new(), Vec::new());
     for path in paths.iter().map(WirePath::as_path) {
         match (host.at(path), host.missing(path)) {
@@ -168,8 +167,8 @@ fn split(
 fn expanded<'a>(
     rule: &str,
     globs: &[String],
-    host: &'a Host,
-) -> Result<Vec<&'a Expansion>, Refusal> {
+    host: &'a HostSnapshot,
+) -> Result<Vec<&'a PatternExpansion>, Refusal> {
     let blind = |glob: &str, place: &Path| {
         Refusal::unsupported(format!(
             "policy.{rule}: {glob} cannot be looked up below {}, so nothing can hold it; make that readable or remove the rule",
@@ -178,15 +177,15 @@ fn expanded<'a>(
     };
     let one = |glob: &String| match host.globs.get(glob) {
         None => Err(blind(glob, Path::new("/"))),
-        Some(Expansion { closed: Some(place), .. }) => Err(blind(glob, place)),
+        Some(PatternExpansion { closed: Some(place), .. }) => Err(blind(glob, place)),
         Some(expansion) => Ok(expansion),
     };
     globs.iter().map(one).collect()
 }
 
-impl Missing {
-    fn by(&self, by: By) -> Absent {
-        Absent { path: self.real.clone(), folds: self.folds, by }
+impl MissingPath {
+    fn by(&self, by: AbsenceReason) -> AbsentName {
+        AbsentName { path: self.real.clone(), folds: self.folds, by }
     }
 }
 
@@ -205,7 +204,7 @@ fn closable(path: &Path) -> Result<(), Refusal> {
 }
 
 /// Checks that a mount is possible: the kernel mounts nothing on a removed object.
-fn mountable(path: &Path, host: &Host) -> Result<(), Refusal> {
+fn mountable(path: &Path, host: &HostSnapshot) -> Result<(), Refusal> {
     if !host.unlinked.iter().any(|mount| mount == path) {
         return Ok(());
     }
@@ -216,11 +215,11 @@ fn mountable(path: &Path, host: &Host) -> Result<(), Refusal> {
 }
 
 /// Checks that the whole root was searched, as repositories can be anywhere below it.
-fn seen(closed: Option<&Path>) -> Result<(), Refusal> {
-    let Some(folder) = closed else { return Ok(()) };
+fn require_searchable(closed: Option<&Path>) -> Result<(), Refusal> {
+    let Some(directory) = closed else { return Ok(()) };
     Err(Refusal::unsupported(format!(
         "policy.protect: {} cannot be looked into for repositories; make it readable, remove it, or use {{\"protect\":\"none\"}}",
-        folder.display()
+        directory.display()
     )))
 }
 
@@ -235,4 +234,9 @@ fn held(links: &[PathBuf], roots: &[PathBuf]) -> Result<(), Refusal> {
             link.display()
         ))),
     }
+}
+
+/// Returns the pattern that names of the run are held to; one that `hides` is about reading.
+fn future_pattern(one: &PatternExpansion, hides: bool) -> FuturePattern {
+    FuturePattern { glob: one.glob.clone(), folds: one.folds, hides }
 }

@@ -5,7 +5,7 @@ use std::ffi::OsString;
 
 use boxproof_cases::protocol::{EnvBase, EnvPolicy, Mode, names_a_credential, names_injected_code};
 
-use super::values;
+use super::credential_values;
 
 /// Builds the environment of `policy` from the launcher's, sorted by name.
 ///
@@ -21,7 +21,7 @@ pub(crate) fn environment(
     let scrubbed = |name: &str| {
         names_a_credential(name) || mode != Mode::Unconfined && names_injected_code(name)
     };
-    let secrets = policy.scrub_values.then(values::Credentials::new);
+    let secrets = policy.scrub_values.then(credential_values::CredentialPatterns::new);
     let inherited = |(name, value): &(OsString, OsString)| match policy.base {
         EnvBase::Clear => false,
         EnvBase::Inherit => {
@@ -31,8 +31,9 @@ pub(crate) fn environment(
     };
     let kept = launcher.iter().filter(|pair| passed(&pair.0) || inherited(pair)).cloned();
     let mut result: BTreeMap<OsString, OsString> = kept.collect();
-    if let (Some(folder), Some(value)) = (private_tmp, result.get_mut(&OsString::from("TMPDIR"))) {
-        *value = folder.into();
+    if let (Some(directory), Some(value)) = (private_tmp, result.get_mut(&OsString::from("TMPDIR")))
+    {
+        *value = directory.into();
     }
     result.extend(policy.set.iter().map(|(name, value)| (name.into(), value.into())));
     result.into_iter().collect()

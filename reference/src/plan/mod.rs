@@ -1,21 +1,21 @@
 //! From policy and host to [`Plan`]: the work of a mechanism, in order. Pure.
 
-mod absent;
 mod contradictions;
+mod credential_values;
 mod denies;
+mod encoding;
 pub(crate) mod environment;
-mod handed;
-pub(crate) mod names;
-mod narrow;
+mod forbidden_names;
+mod git_autosetup;
+mod network;
 mod notes;
 mod patterns;
 mod profile;
+pub(crate) mod protected_names;
 mod roots;
 mod skeleton;
-mod tracking;
-mod values;
 mod view;
-mod ways;
+mod without_mediation;
 
 use std::ffi::OsString;
 use std::path::{Path, PathBuf};
@@ -24,34 +24,36 @@ use boxproof_cases::protocol::{
     Mode, Network, Policy, Protect, Readable, Run, TmpPolicy, WirePath,
 };
 
-use crate::egress::Way;
+use crate::egress::EgressRoute;
 use crate::error::Refusal;
-use crate::host::Host;
+use crate::host::HostSnapshot;
 
-pub(crate) use absent::{Absent, Bound, By, Held, Later};
 pub(crate) use contradictions::refuse_contradictions;
-pub(crate) use narrow::narrowed;
+pub(crate) use forbidden_names::{
+    AbsenceReason, AbsentName, ForbiddenNames, FuturePattern, ProfileBound,
+};
+pub(crate) use without_mediation::narrowed;
 
 /// One step of building the file system view. Later steps lie on top of earlier ones.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(crate) enum Step {
+pub(crate) enum ViewStep {
     /// The host's path, writable.
     Bind(PathBuf),
     /// The host's path, read-only with everything below it.
     BindReadOnly(PathBuf),
     /// An object that can be neither opened nor changed, over a file.
     MaskFile(PathBuf),
-    /// The object of [`Step::MaskFile`] over a socket of the host that the policy does not list.
+    /// The object of [`ViewStep::MaskFile`] over a socket of the host that the policy does not list.
     MaskSocket(PathBuf),
     /// A directory that can be neither entered, listed nor changed.
-    MaskFolder(PathBuf),
+    MaskDirectory(PathBuf),
     /// A fresh, empty, writable directory with this mode.
     Tmpfs(PathBuf, u32),
     /// Makes the mount at this path read-only (not the mounts below it).
     Seal(PathBuf),
     /// A directory in a fresh one that only holds something, with the mode and owner that it has on
     /// the host.
-    Folder(PathBuf),
+    Directory(PathBuf),
     /// A symbolic link in a fresh directory, and its target.
     Link(PathBuf, PathBuf),
     /// A fresh `/dev` with harmless devices.
@@ -66,13 +68,13 @@ pub(crate) enum Step {
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct View {
     /// The steps, in order.
-    pub(crate) steps: Vec<Step>,
+    pub(crate) steps: Vec<ViewStep>,
     /// Names that must not be created: the step `mediate`, last and only if there are any.
-    pub(crate) mediate: Held,
+    pub(crate) mediate: ForbiddenNames,
     /// The host's network is shared; otherwise the network is private and empty.
     pub(crate) host_network: bool,
     /// The way out of a private network, if there is one.
-    pub(crate) egress: Option<Way>,
+    pub(crate) egress: Option<EgressRoute>,
 }
 
 /// Everything a mechanism has to do for one run.
@@ -90,18 +92,22 @@ pub(crate) struct Plan {
 
 impl Plan {
     /// Plans the run without any confinement.
-    pub(crate) fn unconfined(policy: &Policy, run: &Run, host: &Host) -> Result<Self, Refusal> {
+    pub(crate) fn unconfined(
+        policy: &Policy,
+        run: &Run,
+        host: &HostSnapshot,
+    ) -> Result<Self, Refusal> {
         let env = environment::environment(&policy.env, policy.mode, &host.env, None);
         Ok(Self { view: None, env, cwd: real_cwd(run, host)?, notes: Vec::new() })
     }
 }
 
 /// Plans `run` under `policy` on `host`; refuses requirements that no step can express.
-pub(crate) fn resolve(policy: &Policy, run: &Run, host: &Host) -> Result<Plan, Refusal> {
+pub(crate) fn resolve(policy: &Policy, run: &Run, host: &HostSnapshot) -> Result<Plan, Refusal> {
     if policy.mode == Mode::Unconfined {
         return nothing_to_enforce(policy).and_then(|()| Plan::unconfined(policy, run, host));
     }
-    let egress = ways::way(&policy.network)?;
+    let egress = network::way(&policy.network)?;
     let host_network = policy.network == Network::Host {};
     let tmp = (policy.tmp == TmpPolicy::Private).then_some("/tmp");
     let cwd = real_cwd(run, host)?;
@@ -109,14 +115,14 @@ pub(crate) fn resolve(policy: &Policy, run: &Run, host: &Host) -> Result<Plan, R
     let policy = &whole(policy, host);
     let mut view = view::view(policy, host, &cwd, host_network)?;
     let env = environment::environment(&policy.env, policy.mode, &host.env, tmp);
-    let env = tracking::without_tracking(policy, env);
-    let env = ways::with_proxy(egress.as_ref(), &policy.env, env);
+    let env = git_autosetup::without_tracking(policy, env);
+    let env = network::with_proxy(egress.as_ref(), &policy.env, env);
     view.egress = egress;
     Ok(Plan { view: Some(view), env, cwd, notes: notes::notes(policy, host) })
 }
 
 /// `policy`, where a list that has the root is the list of everything.
-fn whole(policy: &Policy, host: &Host) -> Policy {
+fn whole(policy: &Policy, host: &HostSnapshot) -> Policy {
     let is_root =
         |path: &WirePath| host.at(path.as_path()).is_some_and(|found| found.real == Path::new("/"));
     let mut policy = policy.clone();
@@ -144,11 +150,11 @@ fn nothing_to_enforce(policy: &Policy) -> Result<(), Refusal> {
     }
 }
 
-fn real_cwd(run: &Run, host: &Host) -> Result<PathBuf, Refusal> {
+fn real_cwd(run: &Run, host: &HostSnapshot) -> Result<PathBuf, Refusal> {
     let cwd = run.cwd.as_path();
-    let found = host.at(cwd).filter(|found| found.folder).map(|found| found.real.clone());
+    let found = host.at(cwd).filter(|found| found.directory).map(|found| found.real.clone());
     found.ok_or_else(|| {
-        Refusal::invalid(format!("run.cwd: {} is not an existing folder", cwd.display()))
+        Refusal::invalid(format!("run.cwd: {} is not an existing directory", cwd.display()))
     })
 }
 

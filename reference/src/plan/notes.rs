@@ -2,10 +2,10 @@
 
 use boxproof_cases::protocol::{Policy, WirePath};
 
-use crate::host::Host;
+use crate::host::HostSnapshot;
 
 /// A line for each.
-pub(super) fn notes(policy: &Policy, host: &Host) -> Vec<String> {
+pub(super) fn notes(policy: &Policy, host: &HostSnapshot) -> Vec<String> {
     let absent = policy.unix_sockets.iter().map(WirePath::as_path);
     let absent = absent.filter(|path| host.at(path).is_none()).map(|path| {
         format!("policy.unix_sockets: {} does not exist, and grants nothing", path.display())

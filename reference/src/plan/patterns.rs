@@ -3,11 +3,11 @@
 use boxproof_cases::protocol::{Policy, Readable, WirePath};
 
 use crate::error::Refusal;
-use crate::host::Host;
+use crate::host::HostSnapshot;
 
 /// Refuses a text that looks like a pattern in a list of plain paths, unless an object of that very
 /// name exists.
-pub(super) fn none_in_lists(policy: &Policy, host: &Host) -> Result<(), Refusal> {
+pub(super) fn none_in_lists(policy: &Policy, host: &HostSnapshot) -> Result<(), Refusal> {
     let readable = match &policy.readable {
         Readable::All => [].as_slice(),
         Readable::Only(roots) => roots.as_slice(),

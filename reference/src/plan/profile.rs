@@ -3,16 +3,16 @@
 
 use std::path::PathBuf;
 
-use super::Step;
+use super::ViewStep;
 use crate::error::Refusal;
-use crate::host::{Kind, Node, Tree};
+use crate::host::{NodeKind, WorkspaceNode, WorkspaceTree};
 
 /// Mode of a directory that cannot be listed although something in it can be reached.
 const PASSAGE: u32 = 0o111;
 
 /// The state of a place before any step of its own.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Around {
+pub(super) enum SurroundingAccess {
     /// Nothing of the host is there.
     Nothing,
     /// The host's object, read-only.
@@ -21,53 +21,62 @@ pub(super) enum Around {
     Writable,
 }
 
-use Around::{Nothing, ReadOnly, Writable};
+use SurroundingAccess::{Nothing, ReadOnly, Writable};
 
 /// The steps for `tree`, where the platform shows its place or not; seals come last.
-pub(super) fn steps(tree: &Tree, around: Around) -> Result<Vec<Step>, Refusal> {
-    if let Some(folder) = &tree.closed {
+pub(super) fn steps(
+    tree: &WorkspaceTree,
+    around: SurroundingAccess,
+) -> Result<Vec<ViewStep>, Refusal> {
+    if let Some(directory) = &tree.closed {
         return Err(Refusal::unsupported(format!(
             "the profile has rules about what lies in {}, which cannot be looked into; make it readable",
-            folder.display()
+            directory.display()
         )));
     }
-    if let Some(folder) = &tree.folds {
+    if let Some(directory) = &tree.folds {
         return Err(Refusal::unsupported(format!(
             "{} takes names that differ in case for one, and the profile tells them apart; move the workspace to another volume",
-            folder.display()
+            directory.display()
         )));
     }
     let mut steps = Vec::new();
     place(&tree.root, around, &mut steps)?;
-    if !tree.root.read && !steps.iter().any(|step| matches!(step, Step::Tmpfs(..))) {
+    if !tree.root.read && !steps.iter().any(|step| matches!(step, ViewStep::Tmpfs(..))) {
         // The root must stay searchable for a command that starts below it.
         let root = &tree.root.path;
-        steps = vec![Step::Tmpfs(root.clone(), PASSAGE), Step::Seal(root.clone())];
+        steps = vec![ViewStep::Tmpfs(root.clone(), PASSAGE), ViewStep::Seal(root.clone())];
     }
     Ok(steps)
 }
 
 /// Returns whether a name can be created in a directory that stays writable.
-pub(super) fn has_room(node: &Node) -> bool {
+pub(super) fn has_room(node: &WorkspaceNode) -> bool {
     match &node.kind {
-        Kind::Folder { open, children } => {
+        NodeKind::Directory { open, children } => {
             node.read && (node.modify || *open) || children.iter().any(has_room)
         }
         _ => false,
     }
 }
 
-fn place(node: &Node, around: Around, steps: &mut Vec<Step>) -> Result<(), Refusal> {
+fn place(
+    node: &WorkspaceNode,
+    around: SurroundingAccess,
+    steps: &mut Vec<ViewStep>,
+) -> Result<(), Refusal> {
     match &node.kind {
-        Kind::Folder { children, .. } if !node.read => closed_folder(node, children, around, steps),
-        Kind::Folder { open, children } => folder(node, *open, children, around, steps),
-        Kind::Link { says, reads, modifies } => {
+        NodeKind::Directory { children, .. } if !node.read => {
+            closed_directory(node, children, around, steps)
+        }
+        NodeKind::Directory { open, children } => directory(node, *open, children, around, steps),
+        NodeKind::Link { says, reads, modifies } => {
             link_can_be_held(node, around, *reads, *modifies)?;
             let anew = around == Nothing && node.read;
-            steps.extend(anew.then(|| Step::Link(node.path.clone(), says.clone())));
+            steps.extend(anew.then(|| ViewStep::Link(node.path.clone(), says.clone())));
             Ok(())
         }
-        Kind::File | Kind::Socket => {
+        NodeKind::File | NodeKind::Socket => {
             steps.extend(object(node, around));
             Ok(())
         }
@@ -76,12 +85,12 @@ fn place(node: &Node, around: Around, steps: &mut Vec<Step>) -> Result<(), Refus
 
 /// Returns the steps for a listable directory. It is writable if it may be changed or a name may be
 /// created in it, and then a mount of its own if it must not be moved.
-fn folder(
-    node: &Node,
+fn directory(
+    node: &WorkspaceNode,
     open: bool,
-    children: &[Node],
-    around: Around,
-    steps: &mut Vec<Step>,
+    children: &[WorkspaceNode],
+    around: SurroundingAccess,
+    steps: &mut Vec<ViewStep>,
 ) -> Result<(), Refusal> {
     let wanted = if node.modify || open { Writable } else { ReadOnly };
     let mut below = Vec::new();
@@ -96,43 +105,43 @@ fn folder(
 
 /// Returns the steps for a directory that cannot be listed: it shows nothing, or only its readable
 /// entries.
-fn closed_folder(
-    node: &Node,
-    children: &[Node],
-    around: Around,
-    steps: &mut Vec<Step>,
+fn closed_directory(
+    node: &WorkspaceNode,
+    children: &[WorkspaceNode],
+    around: SurroundingAccess,
+    steps: &mut Vec<ViewStep>,
 ) -> Result<(), Refusal> {
     let mut below = Vec::new();
     children.iter().try_for_each(|child| place(child, Nothing, &mut below))?;
     if !below.is_empty() {
-        steps.push(Step::Tmpfs(node.path.clone(), PASSAGE));
+        steps.push(ViewStep::Tmpfs(node.path.clone(), PASSAGE));
         steps.append(&mut below);
-        steps.push(Step::Seal(node.path.clone()));
+        steps.push(ViewStep::Seal(node.path.clone()));
     } else if around != Nothing {
-        steps.push(Step::MaskFolder(node.path.clone()));
+        steps.push(ViewStep::MaskDirectory(node.path.clone()));
     }
     Ok(())
 }
 
-fn object(node: &Node, around: Around) -> Option<Step> {
+fn object(node: &WorkspaceNode, around: SurroundingAccess) -> Option<ViewStep> {
     let wanted = if node.modify { Writable } else { ReadOnly };
-    match node.read && node.kind != Kind::Socket {
+    match node.read && node.kind != NodeKind::Socket {
         true if around == wanted => None,
         true => Some(bound(node.path.clone(), wanted)),
         false if around == Nothing => None,
-        false => Some(Step::MaskFile(node.path.clone())),
+        false => Some(ViewStep::MaskFile(node.path.clone())),
     }
 }
 
-fn bound(path: PathBuf, wanted: Around) -> Step {
-    if wanted == Writable { Step::Bind(path) } else { Step::BindReadOnly(path) }
+fn bound(path: PathBuf, wanted: SurroundingAccess) -> ViewStep {
+    if wanted == Writable { ViewStep::Bind(path) } else { ViewStep::BindReadOnly(path) }
 }
 
 /// Refuses a link that the profile closes more than its target, or than the writable directory
 /// around it: no mount can hold a link.
 fn link_can_be_held(
-    node: &Node,
-    around: Around,
+    node: &WorkspaceNode,
+    around: SurroundingAccess,
     reads: bool,
     modifies: bool,
 ) -> Result<(), Refusal> {
@@ -155,32 +164,40 @@ mod tests {
     use rstest::rstest;
 
     /// `rw`, `r`, `w` or `-`, with `o` for an open directory.
-    fn node(path: &str, may: &str, kind: Kind) -> Node {
+    fn node(path: &str, may: &str, kind: NodeKind) -> WorkspaceNode {
         let kind = match kind {
-            Kind::Folder { children, .. } => Kind::Folder { open: may.contains('o'), children },
+            NodeKind::Directory { children, .. } => {
+                NodeKind::Directory { open: may.contains('o'), children }
+            }
             other => other,
         };
-        Node { path: path.into(), read: may.contains('r'), modify: may.contains('w'), kind }
+        WorkspaceNode {
+            path: path.into(),
+            read: may.contains('r'),
+            modify: may.contains('w'),
+            kind,
+        }
     }
 
-    fn tree_of(top: &str, folder: &str, file: &str) -> Node {
-        let file = node("/w/d/f", file, Kind::File);
-        let folder = node("/w/d", folder, Kind::Folder { open: false, children: vec![file] });
-        node("/w", top, Kind::Folder { open: false, children: vec![folder] })
+    fn tree_of(top: &str, directory: &str, file: &str) -> WorkspaceNode {
+        let file = node("/w/d/f", file, NodeKind::File);
+        let directory =
+            node("/w/d", directory, NodeKind::Directory { open: false, children: vec![file] });
+        node("/w", top, NodeKind::Directory { open: false, children: vec![directory] })
     }
 
-    fn shown(steps: &[Step]) -> String {
-        let one = |step: &Step| {
+    fn shown(steps: &[ViewStep]) -> String {
+        let one = |step: &ViewStep| {
             let word = match step {
-                Step::Bind(_) => "rw",
-                Step::BindReadOnly(_) => "ro",
-                Step::MaskFile(_) | Step::MaskSocket(_) => "mask-file",
-                Step::MaskFolder(_) => "mask-folder",
-                Step::Tmpfs(..) => "passage",
-                Step::Seal(_) => "seal",
-                Step::Folder(_) => "folder",
-                Step::Link(..) => "link",
-                Step::Dev | Step::Proc | Step::HostProc => "fresh",
+                ViewStep::Bind(_) => "rw",
+                ViewStep::BindReadOnly(_) => "ro",
+                ViewStep::MaskFile(_) | ViewStep::MaskSocket(_) => "mask-file",
+                ViewStep::MaskDirectory(_) => "mask-directory",
+                ViewStep::Tmpfs(..) => "passage",
+                ViewStep::Seal(_) => "seal",
+                ViewStep::Directory(_) => "directory",
+                ViewStep::Link(..) => "link",
+                ViewStep::Dev | ViewStep::Proc | ViewStep::HostProc => "fresh",
             };
             format!("{word} {}", step.path().display())
         };
@@ -201,21 +218,21 @@ mod tests {
         "rw",
         "passage /w, passage /w/d, rw /w/d/f, seal /w/d, seal /w"
     )]
-    #[case::hidden_folder("rw", "", "", "rw /w, mask-folder /w/d")]
-    #[case::hole_in_hidden_folder("rw", "", "r", "rw /w, passage /w/d, ro /w/d/f, seal /w/d")]
-    #[case::folder_in_nothing("", "rw", "rw", "passage /w, rw /w/d, seal /w")]
-    #[case::open_folder("r", "ro", "r", "ro /w, rw /w/d, ro /w/d/f")]
-    #[case::open_folder_in_writable("rw", "ro", "rw", "rw /w, rw /w/d")]
+    #[case::hidden_directory("rw", "", "", "rw /w, mask-directory /w/d")]
+    #[case::hole_in_hidden_directory("rw", "", "r", "rw /w, passage /w/d, ro /w/d/f, seal /w/d")]
+    #[case::directory_in_nothing("", "rw", "rw", "passage /w, rw /w/d, seal /w")]
+    #[case::open_directory("r", "ro", "r", "ro /w, rw /w/d, ro /w/d/f")]
+    #[case::open_directory_in_writable("rw", "ro", "rw", "rw /w, rw /w/d")]
     #[case::open_but_unread("r", "o", "r", "ro /w, passage /w/d, ro /w/d/f, seal /w/d")]
     #[case::alternating("rw", "r", "rw", "rw /w, ro /w/d, rw /w/d/f")]
     fn profiles_become_steps(
         #[case] top: &str,
-        #[case] folder: &str,
+        #[case] directory: &str,
         #[case] file: &str,
         #[case] expected: &str,
     ) {
         let mut steps = Vec::new();
-        place(&tree_of(top, folder, file), Nothing, &mut steps).unwrap();
+        place(&tree_of(top, directory, file), Nothing, &mut steps).unwrap();
         assert_eq!(shown(&steps), expected);
     }
 
@@ -232,12 +249,12 @@ mod tests {
     fn links_are_held_or_refused(
         #[case] may: &str,
         #[case] leads: &str,
-        #[case] around: Around,
+        #[case] around: SurroundingAccess,
         #[case] expected: Option<&str>,
     ) {
         let mut steps = Vec::new();
         let (reads, modifies) = (leads.contains('r'), leads.contains('w'));
-        let node = node("/w/l", may, Kind::Link { says: "t".into(), reads, modifies });
+        let node = node("/w/l", may, NodeKind::Link { says: "t".into(), reads, modifies });
         let placed = place(&node, around, &mut steps);
         assert_eq!(placed.ok().map(|()| shown(&steps)).as_deref(), expected);
     }
@@ -247,12 +264,12 @@ mod tests {
     #[case("r", "ro", "r", true)]
     #[case("rw", "", "", true)]
     #[case("", "o", "rw", false)]
-    fn names_come_only_to_folders_that_can_be_read(
+    fn names_come_only_to_directories_that_can_be_read(
         #[case] top: &str,
-        #[case] folder: &str,
+        #[case] directory: &str,
         #[case] file: &str,
         #[case] room: bool,
     ) {
-        assert_eq!(has_room(&tree_of(top, folder, file)), room);
+        assert_eq!(has_room(&tree_of(top, directory, file)), room);
     }
 }

@@ -5,13 +5,13 @@ use std::path::{Path, PathBuf};
 use boxproof_cases::protocol::{Mode, Policy, TmpPolicy, WirePath};
 
 use crate::error::Refusal;
-use crate::host::{Found, Host};
+use crate::host::{ExistingPath, HostSnapshot};
 
 /// Trees that are made afresh or describe the kernel: never writable.
 const NEVER: [&str; 3] = ["/proc", "/dev", "/sys"];
 
 /// The real paths that `policy` makes writable, before denies are taken out.
-pub(super) fn writable(policy: &Policy, host: &Host) -> Result<Vec<PathBuf>, Refusal> {
+pub(super) fn writable(policy: &Policy, host: &HostSnapshot) -> Result<Vec<PathBuf>, Refusal> {
     let mut roots = match policy.mode {
         Mode::WorkspaceWrite => named(policy, host)?,
         // The profile says how much of its workspace.
@@ -26,15 +26,15 @@ pub(super) fn writable(policy: &Policy, host: &Host) -> Result<Vec<PathBuf>, Ref
     Ok(roots)
 }
 
-fn real(names: &[WirePath], host: &Host) -> Result<Vec<PathBuf>, Refusal> {
+fn real(names: &[WirePath], host: &HostSnapshot) -> Result<Vec<PathBuf>, Refusal> {
     let names = names.iter().map(WirePath::as_path);
     let found = |name: &Path| host.at(name).map(|found| found.real.clone());
     names.map(|name| found(name).ok_or_else(|| absent(name, host))).collect()
 }
 
-fn named(policy: &Policy, host: &Host) -> Result<Vec<PathBuf>, Refusal> {
+fn named(policy: &Policy, host: &HostSnapshot) -> Result<Vec<PathBuf>, Refusal> {
     let names = std::iter::once(&policy.workspace).chain(&policy.writable);
-    let roots: Vec<(&Path, &Found)> = names
+    let roots: Vec<(&Path, &ExistingPath)> = names
         .map(|name| {
             let found = host.at(name.as_path()).ok_or_else(|| absent(name.as_path(), host))?;
             Ok((name.as_path(), found))
@@ -45,7 +45,7 @@ fn named(policy: &Policy, host: &Host) -> Result<Vec<PathBuf>, Refusal> {
     Ok(roots.into_iter().map(|(_, found)| found).chain(opened).map(|f| f.real.clone()).collect())
 }
 
-fn absent(name: &Path, host: &Host) -> Refusal {
+fn absent(name: &Path, host: &HostSnapshot) -> Refusal {
     Refusal::unsupported(format!(
         "policy.writable: {} {}, and nothing can be bound there; create it first",
         name.display(),
@@ -54,7 +54,11 @@ fn absent(name: &Path, host: &Host) -> Refusal {
 }
 
 /// A link inside a writable root may have been planted by an earlier run: it must not lead out.
-fn acceptable(name: &Path, found: &Found, roots: &[(&Path, &Found)]) -> Result<(), Refusal> {
+fn acceptable(
+    name: &Path,
+    found: &ExistingPath,
+    roots: &[(&Path, &ExistingPath)],
+) -> Result<(), Refusal> {
     if NEVER.iter().any(|tree| found.real.starts_with(tree)) {
         return Err(Refusal::unsupported(format!(
             "policy.writable: {} cannot be made writable; remove it",

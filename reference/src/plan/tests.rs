@@ -1,38 +1,41 @@
 //! Policies over a made-up host and the steps they must become.
 
 use super::*;
-use crate::glob::Glob;
-use crate::host::{Expansion, Found, Kind, Missing, Node, Piece, Tree};
-use crate::law::{Judge, Law, Line, Op};
+use crate::glob::PathGlob;
+use crate::host::{
+    ExistingPath, MissingPath, NodeKind, PatternExpansion, PlatformEntry, WorkspaceNode,
+    WorkspaceTree,
+};
+use crate::path_rules::{PathAccess, PathDecider, PathRule, PathRules};
 use boxproof_cases::protocol::{Command, ErrorKind};
 use rstest::rstest;
 use std::path::Path;
 use std::sync::Arc;
 
-fn found(real: &str, folder: bool, links: &[&str]) -> Found {
-    Found {
+fn found(real: &str, directory: bool, links: &[&str]) -> ExistingPath {
+    ExistingPath {
         real: real.into(),
-        folder,
+        directory,
         links: links.iter().map(PathBuf::from).collect(),
         reachable: true,
     }
 }
 
 /// A host with a workspace /h/w, an outside /h/o, /tmp, /run, and a few links.
-fn host() -> Host {
-    let folders =
+fn host() -> HostSnapshot {
+    let directories =
         ["/", "/h", "/h/w", "/h/w/a", "/h/w/a/b", "/h/o", "/tmp", "/tmp/w", "/var", "/dev"];
     let files = ["/h/w/f", "/h/w/a/b/f", "/h/o/f", "/run/d.sock"];
-    let mut host = Host {
+    let mut host = HostSnapshot {
         tmp: vec!["/tmp".into(), "/var/tmp".into()],
         services: vec!["/run".into()],
         knobs: vec!["/proc/sys".into()],
         resolver: Some("/run/resolve/resolv.conf".into()),
-        ..Host::default()
+        ..HostSnapshot::default()
     };
-    let folders = folders.iter().map(|path| (path, found(path, true, &[])));
+    let directories = directories.iter().map(|path| (path, found(path, true, &[])));
     let files = files.iter().map(|path| (path, found(path, false, &[])));
-    host.paths.extend(folders.chain(files).map(|(path, found)| (path.into(), found)));
+    host.paths.extend(directories.chain(files).map(|(path, found)| (path.into(), found)));
     host.paths.insert("/h/w/in".into(), found("/h/w/a", true, &["/h/w/in"]));
     host.paths.insert("/h/w/out".into(), found("/h/o", true, &["/h/w/out"]));
     host.paths.insert("/h/alias".into(), found("/h/w", true, &["/h/alias"]));
@@ -50,25 +53,25 @@ fn run_in(cwd: &str) -> Run {
     Run::new(Command::Argv(vec!["true".into()]), cwd)
 }
 
-fn steps(json: &str, host: &Host) -> Vec<String> {
+fn steps(json: &str, host: &HostSnapshot) -> Vec<String> {
     let policy = policy(json);
     let plan =
         resolve(&policy, &run_in(policy.workspace.as_path().to_str().unwrap()), host).unwrap();
     plan.view.unwrap().steps.iter().map(shown).collect()
 }
 
-fn shown(step: &Step) -> String {
+fn shown(step: &ViewStep) -> String {
     let word = match step {
-        Step::Bind(_) => "rw",
-        Step::BindReadOnly(_) => "ro",
-        Step::MaskFile(_) | Step::MaskSocket(_) => "mask-file",
-        Step::MaskFolder(_) => "mask-folder",
-        Step::Tmpfs(_, 0o1777) => "tmp",
-        Step::Tmpfs(..) => "empty",
-        Step::Seal(_) => "seal",
-        Step::Folder(_) => "folder",
-        Step::Link(..) => "link",
-        Step::Dev | Step::Proc | Step::HostProc => "fresh",
+        ViewStep::Bind(_) => "rw",
+        ViewStep::BindReadOnly(_) => "ro",
+        ViewStep::MaskFile(_) | ViewStep::MaskSocket(_) => "mask-file",
+        ViewStep::MaskDirectory(_) => "mask-directory",
+        ViewStep::Tmpfs(_, 0o1777) => "tmp",
+        ViewStep::Tmpfs(..) => "empty",
+        ViewStep::Seal(_) => "seal",
+        ViewStep::Directory(_) => "directory",
+        ViewStep::Link(..) => "link",
+        ViewStep::Dev | ViewStep::Proc | ViewStep::HostProc => "fresh",
     };
     format!("{word} {}", step.path().display())
 }
@@ -93,8 +96,8 @@ const SEALS: &str = "seal /dev, seal /run";
 #[case::deny_write_outside_is_read_only_anyway(r#"{"deny_write":["/h/o"]}"#, "rw /h/w")]
 #[case::deny_read_file(r#"{"deny_read":["/h/w/f"]}"#, "rw /h/w, mask-file /h/w/f")]
 #[case::deny_read_outside(r#"{"deny_read":["/h/o/f"]}"#, "rw /h/w, mask-file /h/o/f")]
-#[case::deny_read_folder(r#"{"deny_read":["/h/o"]}"#, "rw /h/w, mask-folder /h/o")]
-#[case::deny_read_by_link(r#"{"deny_read":["/h/w/out"]}"#, "rw /h/w, mask-folder /h/o")]
+#[case::deny_read_directory(r#"{"deny_read":["/h/o"]}"#, "rw /h/w, mask-directory /h/o")]
+#[case::deny_read_by_link(r#"{"deny_read":["/h/w/out"]}"#, "rw /h/w, mask-directory /h/o")]
 #[case::parents_are_pinned(
     r#"{"deny_read":["/h/w/a/b/f"]}"#,
     "rw /h/w, rw /h/w/a, rw /h/w/a/b, mask-file /h/w/a/b/f"
@@ -105,11 +108,11 @@ const SEALS: &str = "seal /dev, seal /run";
 )]
 #[case::deny_read_wins_over_deny_write(
     r#"{"deny_write":["/h/w/a/b"],"deny_read":["/h/w/a"]}"#,
-    "rw /h/w, mask-folder /h/w/a"
+    "rw /h/w, mask-directory /h/w/a"
 )]
 #[case::nested_denies_count_once(
     r#"{"deny_read":["/h/w/a","/h/w/a/b/f"],"deny_write":["/h/w/f","/h/w/f"]}"#,
-    "rw /h/w, mask-folder /h/w/a, ro /h/w/f"
+    "rw /h/w, mask-directory /h/w/a, ro /h/w/f"
 )]
 fn policies_become_steps(#[case] json: &str, #[case] middle: &str) {
     let (shallow, deep) = SYSTEM.split_at(SYSTEM.find(", ro /proc/sys").unwrap());
@@ -136,7 +139,7 @@ fn depth(step: &str) -> usize {
     r#"{"workspace":"/tmp/w","mode":"read_only","tmp":"host"}"#, &["rw /tmp", "ro /tmp/w"], &["tmp /tmp"])]
 #[case::host_tmp(r#"{"tmp":"host"}"#, &["rw /tmp", "tmp /dev/shm", "rw /var/tmp"], &["tmp /tmp"])]
 #[case::no_tmp(r#"{"tmp":"none"}"#, &[], &["tmp /tmp", "tmp /var/tmp", "tmp /dev/shm", "rw /tmp"])]
-#[case::wide_root_keeps_private_folders(r#"{"writable":["/var"]}"#, &["rw /var", "tmp /var/tmp"], &[])]
+#[case::wide_root_keeps_private_directories(r#"{"writable":["/var"]}"#, &["rw /var", "tmp /var/tmp"], &[])]
 #[case::whole_host_keeps_fresh_trees(r#"{"writable":["/"]}"#, &["rw /", "fresh /dev", "fresh /proc"], &["ro /"])]
 #[case::resolver_with_host_network(
     r#"{"network":{"host":{}}}"#, &["empty /run", "ro /run/resolve/resolv.conf", "seal /run"], &[])]
@@ -266,14 +269,15 @@ fn a_protected_link_is_kept_and_what_it_leads_to_is_read_only() {
         found("/h/w/a", true, &["/h/w/.idea", "/h/o/l"]),
         found("/h/w/a/b/f", false, &["/h/w/a/b/l"]),
     ];
-    let link = |path: &str| Missing { real: path.into(), links: Vec::new(), folds: false };
+    let link = |path: &str| MissingPath { real: path.into(), links: Vec::new(), folds: false };
     host.protected.links = ["/h/o/l", "/h/w/.git", "/h/w/.idea", "/h/w/a/b/l"].map(link).to_vec();
     let json = r#"{"protect":"metadata"}"#;
     let steps = steps(json, &host);
     assert!(steps.contains(&"ro /h/w/a".to_owned()), "{steps:?}");
     assert!(!steps.iter().any(|step| step.ends_with(".git")), "{steps:?}");
     // A link in a place where nothing is writable needs no keeping.
-    let expected = [("/h/w/.git".into(), By::Link), ("/h/w/.idea".into(), By::Link)];
+    let expected =
+        [("/h/w/.git".into(), AbsenceReason::Link), ("/h/w/.idea".into(), AbsenceReason::Link)];
     assert_eq!(mediated(json, &host), expected);
     let refusal = resolve(
         &policy(r#"{"protect":"metadata","deny_write":["/h/w/in"]}"#),
@@ -284,7 +288,7 @@ fn a_protected_link_is_kept_and_what_it_leads_to_is_read_only() {
 }
 
 #[test]
-fn a_folder_that_may_hold_repositories_has_to_be_looked_into() {
+fn a_directory_that_may_hold_repositories_has_to_be_looked_into() {
     let mut host = host();
     host.protected.closed = Some("/h/w/a".into());
     let refusal = resolve(&policy(r#"{"protect":"metadata"}"#), &run_in("/h/w"), &host);
@@ -295,7 +299,7 @@ fn a_folder_that_may_hold_repositories_has_to_be_looked_into() {
 #[test]
 fn a_cwd_that_is_hidden_is_refused() {
     let refusal = resolve(&policy("{}"), &run_in("/tmp/w"), &host()).unwrap_err();
-    assert!(refusal.message.contains("run.cwd: /tmp/w lies in a folder"), "{}", refusal.message);
+    assert!(refusal.message.contains("run.cwd: /tmp/w lies in a directory"), "{}", refusal.message);
 }
 
 #[test]
@@ -306,13 +310,13 @@ fn mode_unconfined_has_no_view() {
 }
 
 /// A host where nothing is at `path`.
-fn without(mut host: Host, path: &str) -> Host {
-    let missing = Missing { real: path.into(), links: Vec::new(), folds: false };
+fn without(mut host: HostSnapshot, path: &str) -> HostSnapshot {
+    let missing = MissingPath { real: path.into(), links: Vec::new(), folds: false };
     host.absent.insert(path.into(), missing);
     host
 }
 
-fn mediated(json: &str, host: &Host) -> Vec<(PathBuf, By)> {
+fn mediated(json: &str, host: &HostSnapshot) -> Vec<(PathBuf, AbsenceReason)> {
     let view = resolve(&policy(json), &run_in("/h/w"), host).unwrap().view.unwrap();
     view.mediate.names.into_iter().map(|name| (name.path, name.by)).collect()
 }
@@ -334,7 +338,7 @@ fn absent_names_that_could_come_to_be_are_mediated(
     #[case] expected: &[&str],
 ) {
     let is_read = json.contains(&format!("\"deny_read\":[\"{missing}\""));
-    let by = if is_read { By::Hide } else { By::Deny };
+    let by = if is_read { AbsenceReason::Hide } else { AbsenceReason::Deny };
     let expected: Vec<_> = expected.iter().map(|path| (PathBuf::from(path), by)).collect();
     assert_eq!(mediated(json, &without(host(), missing)), expected);
 }
@@ -343,29 +347,35 @@ fn absent_names_that_could_come_to_be_are_mediated(
 fn protected_names_that_are_missing_are_mediated_and_a_deny_comes_first() {
     let mut host = without(host(), "/h/w/.git");
     for path in ["/h/w/.git", "/h/w/.envrc", "/h/w/a/.git"] {
-        host.protected.missing.push(Missing { real: path.into(), links: Vec::new(), folds: false });
+        host.protected.missing.push(MissingPath {
+            real: path.into(),
+            links: Vec::new(),
+            folds: false,
+        });
     }
     let json = r#"{"protect":"metadata","deny_write":["/h/w/.git","/h/w/a"]}"#;
-    let expected = [("/h/w/.envrc".into(), By::Protect), ("/h/w/.git".into(), By::Deny)];
+    let expected =
+        [("/h/w/.envrc".into(), AbsenceReason::Protect), ("/h/w/.git".into(), AbsenceReason::Deny)];
     assert_eq!(mediated(json, &host), expected);
 }
 
 #[test]
 fn a_missing_name_behind_a_loose_link_is_refused() {
     let mut host = host();
-    let missing = Missing { real: "/h/o/no".into(), links: vec!["/h/w/l".into()], folds: false };
+    let missing =
+        MissingPath { real: "/h/o/no".into(), links: vec!["/h/w/l".into()], folds: false };
     host.absent.insert("/h/w/l".into(), missing);
     let refusal = resolve(&policy(r#"{"deny_write":["/h/w/l"]}"#), &run_in("/h/w"), &host);
     let refusal = refusal.unwrap_err();
     assert!(refusal.message.contains("/h/w/l is a symbolic link"), "{}", refusal.message);
 }
 
-fn expansion(glob: &str, there: &[(&str, bool)], links: &[&str]) -> Expansion {
-    Expansion {
-        glob: Glob::parse(glob).unwrap(),
+fn expansion(glob: &str, there: &[(&str, bool)], links: &[&str]) -> PatternExpansion {
+    PatternExpansion {
+        glob: PathGlob::parse(glob).unwrap(),
         folds: false,
         links: links.iter().map(PathBuf::from).collect(),
-        there: there.iter().map(|(path, folder)| found(path, *folder, &[])).collect(),
+        there: there.iter().map(|(path, directory)| found(path, *directory, &[])).collect(),
         missing: Vec::new(),
         closed: None,
     }
@@ -406,7 +416,7 @@ fn patterns_that_nothing_can_hold_are_refused(
     if let Some((closed, link)) = trouble {
         let links: &[&str] = if link.is_empty() { &[] } else { &[link] };
         let closed = Some(PathBuf::from(closed)).filter(|path| path.is_absolute());
-        host.globs.insert(glob.into(), Expansion { closed, ..expansion(glob, &[], links) });
+        host.globs.insert(glob.into(), PatternExpansion { closed, ..expansion(glob, &[], links) });
     }
     let policy = policy(&format!(r#"{{"deny_read_globs":["{glob}"]}}"#));
     let refusal = resolve(&policy, &run_in("/h/w"), &host).unwrap_err();
@@ -428,15 +438,15 @@ fn patterns_that_nothing_can_hold_are_refused(
 fn a_list_of_readable_roots_shows_nothing_else(#[case] json: &str, #[case] expected: &str) {
     let mut host = host();
     host.platform = vec![
-        Piece::Object("/usr".into()),
-        Piece::Link("/bin".into(), "usr/bin".into()),
-        Piece::Object("/etc/hosts".into()),
+        PlatformEntry::Object("/usr".into()),
+        PlatformEntry::Link("/bin".into(), "usr/bin".into()),
+        PlatformEntry::Object("/etc/hosts".into()),
     ];
     host.program = Some("/usr/bin/true".into());
     let steps = steps(json, &host);
     let own: Vec<&str> =
         steps.iter().map(String::as_str).filter(|step| step.contains(" /h")).collect();
-    let own: Vec<&str> = own.into_iter().filter(|step| !step.starts_with("folder")).collect();
+    let own: Vec<&str> = own.into_iter().filter(|step| !step.starts_with("directory")).collect();
     assert_eq!(own.join(", "), expected);
     let ground = ["empty /", "ro /usr", "link /bin"];
     assert!(ground.iter().all(|step| steps.iter().any(|one| one == step)), "{steps:?}");
@@ -449,9 +459,9 @@ fn a_list_of_readable_roots_shows_nothing_else(#[case] json: &str, #[case] expec
 fn what_lies_in_a_listed_root_is_not_made_again() {
     let mut host = host();
     host.platform = vec![
-        Piece::Object("/usr".into()),
-        Piece::Link("/h/o/link".into(), "elsewhere".into()),
-        Piece::Object("/h/o/file".into()),
+        PlatformEntry::Object("/usr".into()),
+        PlatformEntry::Link("/h/o/link".into(), "elsewhere".into()),
+        PlatformEntry::Object("/h/o/file".into()),
     ];
     let steps = steps(r#"{"readable":["/h/o"]}"#, &host);
     assert!(steps.contains(&"ro /h/o".to_owned()) && steps.contains(&"ro /usr".to_owned()));
@@ -459,40 +469,5 @@ fn what_lies_in_a_listed_root_is_not_made_again() {
     assert!(!steps.iter().any(again), "{steps:?}");
 }
 
-/// Allows reading and modifying everything but the named path.
-struct AllBut(&'static str);
-
-impl Judge for AllBut {
-    fn allows(&self, _: Op, path: &Path) -> bool {
-        path != Path::new(self.0)
-    }
-}
-
-#[test]
-fn a_profile_takes_the_workspace_over() {
-    let lines = || vec![Line::new(true, "**"), Line::new(false, "a/b/f")];
-    let law = Arc::new(Law::new(Arc::new(AllBut("a/b/f")), lines(), lines()));
-    let file = Node { path: "/h/w/f".into(), read: false, modify: false, kind: Kind::File };
-    let kind = Kind::Folder { open: true, children: vec![file] };
-    let root = Node { path: "/h/w".into(), read: true, modify: true, kind };
-    let mut host = host();
-    host.sockets = vec!["/h/w/s".into()];
-    host.program = Some("/h/w/f".into());
-    host.tree = Some(Tree { root, law, closed: None, folds: None, settled: false });
-    let policy = policy(r#"{"readable":[],"mode":"read_only"}"#);
-    let view = resolve(&policy, &run_in("/h/w"), &host).unwrap().view.unwrap();
-    let own: Vec<String> = view.steps.iter().map(shown).filter(|s| s.contains(" /h")).collect();
-    assert_eq!(own, ["folder /h", "rw /h/w", "mask-file /h/w/f"]);
-    assert_eq!(view.mediate.profile.unwrap().root, Path::new("/h/w"));
-    let refused = |change: &dyn Fn(&mut Tree)| {
-        let mut host = host.clone();
-        change(host.tree.as_mut().unwrap());
-        resolve(&policy, &run_in("/h/w"), &host).unwrap_err().message
-    };
-    let closed = refused(&|tree| tree.closed = Some("/h/w/x".into()));
-    assert!(closed.contains("/h/w/x, which cannot be looked into"), "{closed}");
-    let folds = refused(&|tree| tree.folds = Some("/h/w/y".into()));
-    assert!(folds.contains("/h/w/y takes names that differ in case"), "{folds}");
-}
-
 mod grants;
+mod profile_rules;

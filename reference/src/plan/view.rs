@@ -8,12 +8,12 @@ use std::sync::Arc;
 
 use boxproof_cases::protocol::{Policy, Readable, TmpPolicy, WirePath};
 
-use super::absent::{Absent, Bound, Held};
-use super::denies::Denies;
-use super::profile::{self, Around};
-use super::{Step, View, roots, skeleton};
+use super::denies::DenyRules;
+use super::forbidden_names::{AbsentName, ForbiddenNames, ProfileBound};
+use super::profile::{self, SurroundingAccess};
+use super::{View, ViewStep, roots, skeleton};
 use crate::error::Refusal;
-use crate::host::{Host, Passage, Piece};
+use crate::host::{HostSnapshot, PathPassage, PlatformEntry};
 
 /// Mode of a private temp directory.
 const TMP_MODE: u32 = 0o1777;
@@ -23,30 +23,30 @@ const SERVICE_MODE: u32 = 0o755;
 /// Builds the view of `policy` on `host`; `cwd` is a real path.
 pub(super) fn view(
     policy: &Policy,
-    host: &Host,
+    host: &HostSnapshot,
     cwd: &Path,
     host_network: bool,
 ) -> Result<View, Refusal> {
-    let scene = Scene::new(policy, host)?;
+    let scene = ViewContext::new(policy, host)?;
     scene.check_cwd(cwd)?;
     let mut steps = scene.system();
     steps.extend(scene.grants(host_network)?);
     steps.extend(scene.passages());
-    steps.extend(scene.pins().into_iter().map(Step::Bind));
-    steps.extend(scene.reopened().map(Step::Bind));
+    steps.extend(scene.pins().into_iter().map(ViewStep::Bind));
+    steps.extend(scene.reopened().map(ViewStep::Bind));
     steps.extend(scene.denied());
     steps.extend(scene.socket_masks()?);
     steps.extend(scene.profile()?);
-    steps.extend(scene.sealed().map(Step::Seal));
+    steps.extend(scene.sealed().map(ViewStep::Seal));
     // A sealed mount takes no further steps, so seals come last.
     steps.sort_by_cached_key(|step| {
-        (matches!(step, Step::Seal(_)), step.path().components().count())
+        (matches!(step, ViewStep::Seal(_)), step.path().components().count())
     });
-    let steps = skeleton::with_folders(steps);
+    let steps = skeleton::with_directories(steps);
     Ok(View { steps, mediate: scene.mediated(), host_network, egress: None })
 }
 
-impl Step {
+impl ViewStep {
     /// Returns whether it puts one object of mode 000 over one that is no directory.
     pub(crate) fn masks_one_file(&self) -> bool {
         matches!(self, Self::MaskFile(_) | Self::MaskSocket(_))
@@ -66,9 +66,9 @@ impl Step {
     pub(crate) fn path(&self) -> &Path {
         match self {
             Self::Bind(path) | Self::BindReadOnly(path) => path,
-            Self::MaskFile(path) | Self::MaskSocket(path) | Self::MaskFolder(path) => path,
+            Self::MaskFile(path) | Self::MaskSocket(path) | Self::MaskDirectory(path) => path,
             Self::Tmpfs(path, _) | Self::Seal(path) => path,
-            Self::Folder(path) | Self::Link(path, _) => path,
+            Self::Directory(path) | Self::Link(path, _) => path,
             Self::Dev => Path::new("/dev"),
             Self::Proc | Self::HostProc => Path::new("/proc"),
         }
@@ -76,7 +76,7 @@ impl Step {
 }
 
 /// Returns the listed readable roots, and the command's own file; `None` if everything is readable.
-fn readable(policy: &Policy, host: &Host) -> Result<Option<Vec<PathBuf>>, Refusal> {
+fn readable(policy: &Policy, host: &HostSnapshot) -> Result<Option<Vec<PathBuf>>, Refusal> {
     let Readable::Only(roots) = &policy.readable else { return Ok(None) };
     let real = |root: &WirePath| {
         host.at(root.as_path()).map(|found| found.real.clone()).ok_or_else(|| {
@@ -100,36 +100,36 @@ fn readable(policy: &Policy, host: &Host) -> Result<Option<Vec<PathBuf>>, Refusa
 }
 
 /// Returns whether `path` is shown as part of the platform.
-fn is_platform(host: &Host, path: &Path) -> bool {
+fn is_platform(host: &HostSnapshot, path: &Path) -> bool {
     host.platform.iter().any(|piece| match piece {
-        Piece::Object(object) => path.starts_with(object),
-        Piece::Link(..) => false,
+        PlatformEntry::Object(object) => path.starts_with(object),
+        PlatformEntry::Link(..) => false,
     })
 }
 
 /// The input of the steps.
-struct Scene<'a> {
+struct ViewContext<'a> {
     policy: &'a Policy,
-    host: &'a Host,
+    host: &'a HostSnapshot,
     /// The workspace's real path.
     workspace: PathBuf,
     /// Writable roots that no deny covers.
     roots: Vec<PathBuf>,
-    denies: Denies,
+    denies: DenyRules,
     /// Directories that are replaced by empty ones.
     hidden: Vec<PathBuf>,
     /// Paths that are shown although a hidden directory contains them.
     shown: Vec<PathBuf>,
 }
 
-impl<'a> Scene<'a> {
-    fn new(policy: &'a Policy, host: &'a Host) -> Result<Self, Refusal> {
+impl<'a> ViewContext<'a> {
+    fn new(policy: &'a Policy, host: &'a HostSnapshot) -> Result<Self, Refusal> {
         let name = policy.workspace.as_path();
         let workspace = host.at(name).ok_or_else(|| {
             Refusal::invalid(format!("policy.workspace: {} does not exist", name.display()))
         })?;
         let mut roots = roots::writable(policy, host)?;
-        let denies = Denies::collect(policy, host, &roots)?;
+        let denies = DenyRules::collect(policy, host, &roots)?;
         roots.retain(|root| !denies.cover(root));
         let private = (policy.tmp == TmpPolicy::Private).then_some(&host.tmp);
         let mut hidden: Vec<PathBuf> = private.into_iter().flatten().cloned().collect();
@@ -156,7 +156,7 @@ impl<'a> Scene<'a> {
         let problem = match () {
             () if self.denies.hide(cwd) => "is denied by policy.deny_read",
             () if self.is_hidden(cwd) && !cwd.starts_with(&self.workspace) => {
-                "lies in a folder that is private inside the sandbox"
+                "lies in a directory that is private inside the sandbox"
             }
             () => return Ok(()),
         };
@@ -167,51 +167,51 @@ impl<'a> Scene<'a> {
     }
 
     /// The host read-only, fresh kernel trees, private directories.
-    fn system(&self) -> Vec<Step> {
+    fn system(&self) -> Vec<ViewStep> {
         let mut steps = self.ground();
-        steps.push(Step::Dev);
+        steps.push(ViewStep::Dev);
         match self.host.lacks_proc {
-            true => steps.push(Step::HostProc),
+            true => steps.push(ViewStep::HostProc),
             false => {
-                steps.push(Step::Proc);
-                steps.extend(self.host.knobs.iter().cloned().map(Step::BindReadOnly));
+                steps.push(ViewStep::Proc);
+                steps.extend(self.host.knobs.iter().cloned().map(ViewStep::BindReadOnly));
             }
         }
         if self.policy.tmp == TmpPolicy::Private {
-            steps.extend(self.host.tmp.iter().map(|path| Step::Tmpfs(path.clone(), TMP_MODE)));
+            steps.extend(self.host.tmp.iter().map(|path| ViewStep::Tmpfs(path.clone(), TMP_MODE)));
         }
         if self.policy.tmp != TmpPolicy::None {
-            steps.push(Step::Tmpfs("/dev/shm".into(), TMP_MODE));
+            steps.push(ViewStep::Tmpfs("/dev/shm".into(), TMP_MODE));
         }
         let services = self.host.services.iter().filter(|_| !self.lists()).cloned();
-        steps.extend(services.map(|path| Step::Tmpfs(path, SERVICE_MODE)));
+        steps.extend(services.map(|path| ViewStep::Tmpfs(path, SERVICE_MODE)));
         steps
     }
 
     /// Returns the lowest steps of the view: the host's tree, or only the listed roots and the
     /// platform.
-    fn ground(&self) -> Vec<Step> {
+    fn ground(&self) -> Vec<ViewStep> {
         let root = PathBuf::from("/");
         if self.roots.contains(&root) {
-            return vec![Step::Bind(root)];
+            return vec![ViewStep::Bind(root)];
         }
         if !self.lists() {
-            return vec![Step::BindReadOnly(root)];
+            return vec![ViewStep::BindReadOnly(root)];
         }
         // Paths in a listed root exist already, and no place is made for them twice.
         let covered = |path: &Path| self.shown.iter().any(|root| path.starts_with(root));
         let platform = self.host.platform.iter().filter(|piece| match piece {
-            Piece::Object(path) | Piece::Link(path, _) => !covered(path),
+            PlatformEntry::Object(path) | PlatformEntry::Link(path, _) => !covered(path),
         });
         let platform = platform.map(|piece| match piece {
-            Piece::Object(path) => Step::BindReadOnly(path.clone()),
-            Piece::Link(path, says) => Step::Link(path.clone(), says.clone()),
+            PlatformEntry::Object(path) => ViewStep::BindReadOnly(path.clone()),
+            PlatformEntry::Link(path, says) => ViewStep::Link(path.clone(), says.clone()),
         });
         let profiled = self.host.tree.as_ref().map(|tree| &tree.root.path);
         let read_only =
             self.shown.iter().filter(|path| !self.is_writable(path) && Some(*path) != profiled);
-        let listed = read_only.cloned().map(Step::BindReadOnly);
-        std::iter::once(Step::Tmpfs(root, SERVICE_MODE)).chain(platform).chain(listed).collect()
+        let listed = read_only.cloned().map(ViewStep::BindReadOnly);
+        std::iter::once(ViewStep::Tmpfs(root, SERVICE_MODE)).chain(platform).chain(listed).collect()
     }
 
     /// Fresh directories that nothing more is put into.
@@ -225,21 +225,21 @@ impl<'a> Scene<'a> {
 
     /// Returns the steps of writable roots, and of paths that must be visible although their
     /// surroundings are hidden.
-    fn grants(&self, host_network: bool) -> Result<Vec<Step>, Refusal> {
+    fn grants(&self, host_network: bool) -> Result<Vec<ViewStep>, Refusal> {
         let below = |path: &&PathBuf| path.as_path() != Path::new("/");
-        let mut steps: Vec<Step> =
-            self.mounted_roots().filter(below).cloned().map(Step::Bind).collect();
+        let mut steps: Vec<ViewStep> =
+            self.mounted_roots().filter(below).cloned().map(ViewStep::Bind).collect();
         let workspace = &self.workspace;
         let read_only = !self.roots.contains(workspace)
             && !self.denies.hide(workspace)
             && self.host.tree.is_none();
         if read_only && (self.is_hidden(workspace) || self.is_writable(workspace)) {
-            steps.push(Step::BindReadOnly(workspace.clone()));
+            steps.push(ViewStep::BindReadOnly(workspace.clone()));
         }
         let resolver = self.host.resolver.iter().filter(|_| host_network).cloned();
         let shown = resolver.chain(self.listed_sockets()?);
         let shown = shown.filter(|path| self.is_hidden(path) && !self.denies.hide(path));
-        steps.extend(shown.map(Step::BindReadOnly));
+        steps.extend(shown.map(ViewStep::BindReadOnly));
         Ok(steps)
     }
 
@@ -247,8 +247,8 @@ impl<'a> Scene<'a> {
     /// border that no name can move across.
     fn mounted_roots(&self) -> impl Iterator<Item = &PathBuf> {
         let brings = |outer: &PathBuf, root: &PathBuf| {
-            let replaced = |folder: &PathBuf| {
-                folder != outer && folder.starts_with(outer) && root.starts_with(folder)
+            let replaced = |directory: &PathBuf| {
+                directory != outer && directory.starts_with(outer) && root.starts_with(directory)
             };
             outer != root && root.starts_with(outer) && !self.hidden.iter().any(replaced)
         };
@@ -257,13 +257,13 @@ impl<'a> Scene<'a> {
 
     /// Returns the steps of links that name granted paths, and of `/run` links to readable targets,
     /// with the directories that such names leave by `..`: as far as they would be missing.
-    fn passages(&self) -> Vec<Step> {
+    fn passages(&self) -> Vec<ViewStep> {
         let leads = self.host.service_links.iter().filter(|link| self.is_seen(&link.target));
         let ways = self.host.ways.iter().chain(leads.flat_map(|link| &link.way));
-        let lacking: BTreeSet<&Passage> = ways.filter(|way| self.lacks(way.place())).collect();
-        let step = |passage: &Passage| match passage {
-            Passage::Link(at, says) => Step::Link(at.clone(), says.clone()),
-            Passage::Folder(at) => Step::Folder(at.clone()),
+        let lacking: BTreeSet<&PathPassage> = ways.filter(|way| self.lacks(way.place())).collect();
+        let step = |passage: &PathPassage| match passage {
+            PathPassage::Link(at, says) => ViewStep::Link(at.clone(), says.clone()),
+            PathPassage::Directory(at) => ViewStep::Directory(at.clone()),
         };
         lacking.into_iter().map(step).collect()
     }
@@ -271,7 +271,8 @@ impl<'a> Scene<'a> {
     /// Returns whether the host's object at `path` is absent in the view, without a substitute.
     fn lacks(&self, path: &Path) -> bool {
         let fresh = ["/dev", "/proc"].iter().any(|tree| path.starts_with(tree));
-        let made = |piece: &Piece| matches!(piece, Piece::Link(at, _) if at == path);
+        let made =
+            |piece: &PlatformEntry| matches!(piece, PlatformEntry::Link(at, _) if at == path);
         let platform = is_platform(self.host, path) || self.host.platform.iter().any(made);
         self.is_hidden(path) && !self.denies.hide(path) && !fresh && !platform
     }
@@ -317,10 +318,10 @@ impl<'a> Scene<'a> {
     fn pins_of(&self, denied: &Path) -> Vec<PathBuf> {
         let outermost = self.roots.iter().filter(|root| denied.starts_with(root)).min();
         let Some(root) = outermost else { return Vec::new() };
-        let between = denied.ancestors().skip(1).take_while(|folder| folder != root);
+        let between = denied.ancestors().skip(1).take_while(|directory| directory != root);
         between
-            .filter(|folder| !self.mounted_roots().any(|root| root == folder))
-            .filter(|folder| !self.denies.cover(folder) && !self.is_hidden(folder))
+            .filter(|directory| !self.mounted_roots().any(|root| root == directory))
+            .filter(|directory| !self.denies.cover(directory) && !self.is_hidden(directory))
             .map(Path::to_owned)
             .collect()
     }
@@ -330,21 +331,21 @@ impl<'a> Scene<'a> {
         self.denies.parts.iter().filter(|path| self.is_writable(path)).cloned()
     }
 
-    fn denied(&self) -> Vec<Step> {
+    fn denied(&self) -> Vec<ViewStep> {
         let seen = |path: &Path| !self.lists() || !self.is_hidden(path);
         let read =
             self.denies.read.iter().filter(|found| seen(&found.real)).map(|found| {
-                match found.folder {
-                    true => Step::MaskFolder(found.real.clone()),
-                    false => Step::MaskFile(found.real.clone()),
+                match found.directory {
+                    true => ViewStep::MaskDirectory(found.real.clone()),
+                    false => ViewStep::MaskFile(found.real.clone()),
                 }
             });
         let write = self.denies.write.iter().filter(|path| self.is_writable(path));
-        read.chain(write.cloned().map(Step::BindReadOnly)).collect()
+        read.chain(write.cloned().map(ViewStep::BindReadOnly)).collect()
     }
 
     /// Returns the absent names that could be created. Elsewhere no name can be created anyway.
-    fn mediated(&self) -> Held {
+    fn mediated(&self) -> ForbiddenNames {
         let names = self.denies.absent.iter().filter(|name| self.is_makeable(&name.path)).cloned();
         let later = self.denies.later.iter().filter(|later| {
             let base = later.glob.base();
@@ -352,21 +353,21 @@ impl<'a> Scene<'a> {
         });
         let tree =
             self.host.tree.as_ref().filter(|tree| !tree.settled && profile::has_room(&tree.root));
-        let profile =
-            tree.map(|tree| Bound { root: tree.root.path.clone(), law: Arc::clone(&tree.law) });
-        let names: Vec<Absent> = names.collect();
+        let profile = tree
+            .map(|tree| ProfileBound { root: tree.root.path.clone(), law: Arc::clone(&tree.law) });
+        let names: Vec<AbsentName> = names.collect();
         let free = self.policy.reopen.iter().map(|path| path.as_path().to_owned());
         let free = free.filter(|path| names.iter().any(|name| path.starts_with(&name.path)));
         let free = free.collect();
-        Held { names, free, globs: later.cloned().collect(), profile }
+        ForbiddenNames { names, free, globs: later.cloned().collect(), profile }
     }
 
     /// The workspace, if it is under a profile.
-    fn profile(&self) -> Result<Vec<Step>, Refusal> {
+    fn profile(&self) -> Result<Vec<ViewStep>, Refusal> {
         let Some(tree) = &self.host.tree else { return Ok(Vec::new()) };
         let around = match is_platform(self.host, &tree.root.path) {
-            true => Around::ReadOnly,
-            false => Around::Nothing,
+            true => SurroundingAccess::ReadOnly,
+            false => SurroundingAccess::Nothing,
         };
         profile::steps(tree, around)
     }
@@ -384,7 +385,7 @@ impl<'a> Scene<'a> {
     }
 
     /// Host sockets that would be visible though the policy does not list them.
-    fn socket_masks(&self) -> Result<Vec<Step>, Refusal> {
+    fn socket_masks(&self) -> Result<Vec<ViewStep>, Refusal> {
         let listed = self.listed_sockets()?;
         let profiled = |path: &Path| {
             self.host.tree.as_ref().is_some_and(|tree| path.starts_with(&tree.root.path))
@@ -395,7 +396,7 @@ impl<'a> Scene<'a> {
                 && !self.is_hidden(path)
                 && !self.denies.hide(path)
         });
-        Ok(loose.cloned().map(Step::MaskSocket).collect())
+        Ok(loose.cloned().map(ViewStep::MaskSocket).collect())
     }
 
     fn is_writable(&self, path: &Path) -> bool {
@@ -404,8 +405,8 @@ impl<'a> Scene<'a> {
 
     /// Returns whether `path` lies in a replaced directory, and in no path reopened inside it.
     fn is_hidden(&self, path: &Path) -> bool {
-        self.hidden.iter().filter(|folder| path.starts_with(folder)).any(|folder| {
-            let reopened = |root: &PathBuf| path.starts_with(root) && root.starts_with(folder);
+        self.hidden.iter().filter(|directory| path.starts_with(directory)).any(|directory| {
+            let reopened = |root: &PathBuf| path.starts_with(root) && root.starts_with(directory);
             !self.shown.iter().any(reopened)
         })
     }

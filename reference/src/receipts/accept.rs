@@ -5,7 +5,7 @@ use serde::Deserialize as _;
 use serde_json::Value;
 
 use super::canonical;
-use super::frame::{Binding, Frame};
+use super::frame::{EventFrame, SandboxBinding};
 use super::ijson;
 use super::time;
 
@@ -17,26 +17,26 @@ const ENDPOINTS: [&str; 5] = ["/command", "/code", "/files", "/directories", "/p
 
 /// A checked frame without its payloads, which are hashes from here on.
 #[derive(Debug)]
-pub(crate) struct Event {
-    pub(crate) frame: Frame,
-    pub(crate) place: Place,
+pub(crate) struct AcceptedEvent {
+    pub(crate) frame: EventFrame,
+    pub(crate) place: ChainSelector,
     pub(crate) parameters_hash: Option<String>,
     pub(crate) response_hash: Option<String>,
 }
 
 /// The chain that an event belongs to.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(crate) enum Place {
+pub(crate) enum ChainSelector {
     Root,
     /// A chain below the root: `sandbox/…` or `agent/…`.
     Below(String),
 }
 
 /// Checks a frame and hashes its payloads.
-pub(crate) fn accept(body: &[u8]) -> Result<Event, String> {
+pub(crate) fn accept(body: &[u8]) -> Result<AcceptedEvent, String> {
     let value = canonical::parse(body)?;
     ijson::check(body)?;
-    let frame = Frame::deserialize(ObjectsOnly(value)).map_err(|error| error.to_string())?;
+    let frame = EventFrame::deserialize(ObjectsOnly(value)).map_err(|error| error.to_string())?;
     let mut frame = without_empty(frame);
     check_lengths(&mut frame)?;
     check(&frame)?;
@@ -51,12 +51,12 @@ pub(crate) fn accept(body: &[u8]) -> Result<Event, String> {
     if let Some(usage) = &mut frame.usage {
         usage.retain(|_, member| !member.is_null());
     }
-    Ok(Event { frame, place, parameters_hash, response_hash })
+    Ok(AcceptedEvent { frame, place, parameters_hash, response_hash })
 }
 
 /// Removes empty members: most emitters omit them, and an empty one means the same.
-fn without_empty(mut frame: Frame) -> Frame {
-    let Frame { action_type, error, .. } = &mut frame;
+fn without_empty(mut frame: EventFrame) -> EventFrame {
+    let EventFrame { action_type, error, .. } = &mut frame;
     let also = [action_type, error];
     for text in also {
         text.take_if(|text| text.is_empty());
@@ -70,7 +70,7 @@ fn without_empty(mut frame: Frame) -> Frame {
 }
 
 /// The optional members that have the limit of a name.
-fn names(frame: &mut Frame) -> [(&'static str, &mut Option<String>); 11] {
+fn names(frame: &mut EventFrame) -> [(&'static str, &mut Option<String>); 11] {
     [
         ("issuer_name", &mut frame.issuer_name),
         ("issuer_model", &mut frame.issuer_model),
@@ -86,7 +86,7 @@ fn names(frame: &mut Frame) -> [(&'static str, &mut Option<String>); 11] {
     ]
 }
 
-fn check(frame: &Frame) -> Result<(), String> {
+fn check(frame: &EventFrame) -> Result<(), String> {
     if frame.v != "1" {
         return Err(format!("v: {:?} is not a known version; use \"1\"", frame.v));
     }
@@ -111,7 +111,7 @@ fn check(frame: &Frame) -> Result<(), String> {
     check_pairs(frame)
 }
 
-fn check_lengths(frame: &mut Frame) -> Result<(), String> {
+fn check_lengths(frame: &mut EventFrame) -> Result<(), String> {
     let long = |text: &Option<String>, most: usize| text.as_ref().is_some_and(|t| t.len() > most);
     if let Some((name, _)) = names(frame).into_iter().find(|(_, text)| long(text, NAME)) {
         return Err(format!("{name}: more than {NAME} bytes"));
@@ -122,7 +122,7 @@ fn check_lengths(frame: &mut Frame) -> Result<(), String> {
     Ok(())
 }
 
-fn check_pairs(frame: &Frame) -> Result<(), String> {
+fn check_pairs(frame: &EventFrame) -> Result<(), String> {
     if frame.target_system.is_some() != frame.target_resource.is_some() {
         return Err("target_system and target_resource go together".to_owned());
     }
@@ -140,18 +140,20 @@ fn check_pairs(frame: &Frame) -> Result<(), String> {
 }
 
 /// Finds the chain; a sandbox's frame says in its binding which one it is.
-fn place(frame: &mut Frame) -> Result<Place, String> {
+fn place(frame: &mut EventFrame) -> Result<ChainSelector, String> {
     let Some(id) = frame.sandbox_id.clone() else {
         if frame.binding.is_some() {
             return Err("binding: needs sandbox_id, which the relay sets".to_owned());
         }
         let agent = frame.agent_id.as_ref();
-        return Ok(agent.map_or(Place::Root, |id| Place::Below(format!("agent/{id}"))));
+        return Ok(
+            agent.map_or(ChainSelector::Root, |id| ChainSelector::Below(format!("agent/{id}")))
+        );
     };
     if !is_sandbox_id(&id) {
         return Err("sandbox_id: 1 to 128 of A-Z a-z 0-9 . _ -".to_owned());
     }
-    let bare = || Binding { sandbox_id: id.clone(), ..Binding::default() };
+    let bare = || SandboxBinding { sandbox_id: id.clone(), ..SandboxBinding::default() };
     let binding = frame.binding.get_or_insert_with(bare);
     if binding.sandbox_id != id {
         return Err(format!("binding.sandbox_id: {:?} is not {id:?}", binding.sandbox_id));
@@ -159,7 +161,7 @@ fn place(frame: &mut Frame) -> Result<Place, String> {
     if binding.endpoint.as_ref().is_some_and(|e| !ENDPOINTS.contains(&e.as_str())) {
         return Err(format!("binding.endpoint: must be one of {}", ENDPOINTS.join(", ")));
     }
-    Ok(Place::Below(format!("sandbox/{id}")))
+    Ok(ChainSelector::Below(format!("sandbox/{id}")))
 }
 
 /// Returns whether `id` is a valid sandbox id, and so a part of a chain's name.

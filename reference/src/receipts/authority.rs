@@ -12,27 +12,27 @@ use rcgen::{
 };
 
 /// The issuing certificate authority.
-pub struct Authority {
-    folder: PathBuf,
+pub struct CertificateAuthority {
+    directory: PathBuf,
     issuer: CertifiedIssuer<'static, KeyPair>,
 }
 
-impl Authority {
-    /// A new one; `NAME.pem` and `NAME.key` of all that it signs go to `folder`.
-    pub fn new(folder: &Path) -> Result<Self, String> {
+impl CertificateAuthority {
+    /// A new one; `NAME.pem` and `NAME.key` of all that it signs go to `directory`.
+    pub fn new(directory: &Path) -> Result<Self, String> {
         let mut params = named("boxproof demonstration authority");
         params.is_ca = IsCa::Ca(BasicConstraints::Unconstrained);
         let key = KeyPair::generate().map_err(|error| error.to_string())?;
         let issuer =
             CertifiedIssuer::self_signed(params, key).map_err(|error| error.to_string())?;
-        let authority = Self { folder: folder.to_owned(), issuer };
+        let authority = Self { directory: directory.to_owned(), issuer };
         write(&authority.certificate(), &authority.issuer.pem())?;
         Ok(authority)
     }
 
     /// Its own certificate's file.
     pub fn certificate(&self) -> PathBuf {
-        self.folder.join("ca.pem")
+        self.directory.join("ca.pem")
     }
 
     /// Signs for a relay on this host; returns the certificate's file and the key's.
@@ -61,7 +61,7 @@ impl Authority {
         let key = KeyPair::generate().map_err(|error| error.to_string())?;
         let signed: Certificate =
             params.signed_by(&key, &self.issuer).map_err(|error| error.to_string())?;
-        let file = |end| self.folder.join(format!("{name}.{end}"));
+        let file = |end| self.directory.join(format!("{name}.{end}"));
         write(&file("pem"), &signed.pem())?;
         write(&file("key"), &key.serialize_pem())?;
         Ok((file("pem"), file("key")))

@@ -9,11 +9,13 @@ use sha2::{Digest, Sha256};
 
 /// A JSON value whose objects name each member once; also numbers must fit a double.
 #[derive(Debug)]
-struct Strict(Value);
+struct StrictValue(Value);
 
 /// Reads one JSON text; a repeated member, a number beyond a double or more text is an error.
 pub fn parse(text: &[u8]) -> Result<Value, String> {
-    serde_json::from_slice::<Strict>(text).map(|Strict(value)| value).map_err(|e| e.to_string())
+    serde_json::from_slice::<StrictValue>(text)
+        .map(|StrictValue(value)| value)
+        .map_err(|e| e.to_string())
 }
 
 /// The RFC 8785 text of `value`.
@@ -72,7 +74,7 @@ pub fn signed_text(receipt: &Value) -> Result<Vec<u8>, String> {
     let link = receipt.pointer("/credentialSubject/chain/previous_receipt_hash");
     match receipt {
         Value::Object(members) if link.is_some() && !has_null(receipt, link) => {
-            canonical(&WithoutProof(members))
+            canonical(&UnsignedReceipt(members))
         }
         _ => canonical(&unsigned(receipt.clone())),
     }
@@ -90,15 +92,15 @@ fn has_null(value: &Value, link: Option<&Value>) -> bool {
     }
 }
 
-struct WithoutProof<'a>(&'a Map<String, Value>);
+struct UnsignedReceipt<'a>(&'a Map<String, Value>);
 
-impl Serialize for WithoutProof<'_> {
+impl Serialize for UnsignedReceipt<'_> {
     fn serialize<S: serde::Serializer>(&self, to: S) -> Result<S::Ok, S::Error> {
         to.collect_map(self.0.iter().filter(|(name, _)| *name != "proof"))
     }
 }
 
-impl<'de> Deserialize<'de> for Strict {
+impl<'de> Deserialize<'de> for StrictValue {
     fn deserialize<D: Deserializer<'de>>(from: D) -> Result<Self, D::Error> {
         from.deserialize_any(StrictVisitor)
     }
@@ -107,59 +109,61 @@ impl<'de> Deserialize<'de> for Strict {
 struct StrictVisitor;
 
 impl<'de> Visitor<'de> for StrictVisitor {
-    type Value = Strict;
+    type Value = StrictValue;
 
     fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str("a JSON value")
     }
 
-    fn visit_unit<E>(self) -> Result<Strict, E> {
-        Ok(Strict(Value::Null))
+    fn visit_unit<E>(self) -> Result<StrictValue, E> {
+        Ok(StrictValue(Value::Null))
     }
 
-    fn visit_bool<E>(self, value: bool) -> Result<Strict, E> {
-        Ok(Strict(Value::Bool(value)))
+    fn visit_bool<E>(self, value: bool) -> Result<StrictValue, E> {
+        Ok(StrictValue(Value::Bool(value)))
     }
 
-    fn visit_i64<E>(self, value: i64) -> Result<Strict, E> {
-        Ok(Strict(value.into()))
+    fn visit_i64<E>(self, value: i64) -> Result<StrictValue, E> {
+        Ok(StrictValue(value.into()))
     }
 
-    fn visit_u64<E>(self, value: u64) -> Result<Strict, E> {
-        Ok(Strict(value.into()))
+    fn visit_u64<E>(self, value: u64) -> Result<StrictValue, E> {
+        Ok(StrictValue(value.into()))
     }
 
-    fn visit_f64<E: serde::de::Error>(self, value: f64) -> Result<Strict, E> {
+    fn visit_f64<E: serde::de::Error>(self, value: f64) -> Result<StrictValue, E> {
         let number = Number::from_f64(value);
-        number.map(|n| Strict(Value::Number(n))).ok_or_else(|| E::custom("not a finite number"))
+        number
+            .map(|n| StrictValue(Value::Number(n)))
+            .ok_or_else(|| E::custom("not a finite number"))
     }
 
-    fn visit_str<E>(self, value: &str) -> Result<Strict, E> {
-        Ok(Strict(Value::String(value.to_owned())))
+    fn visit_str<E>(self, value: &str) -> Result<StrictValue, E> {
+        Ok(StrictValue(Value::String(value.to_owned())))
     }
 
-    fn visit_string<E>(self, value: String) -> Result<Strict, E> {
-        Ok(Strict(Value::String(value)))
+    fn visit_string<E>(self, value: String) -> Result<StrictValue, E> {
+        Ok(StrictValue(Value::String(value)))
     }
 
-    fn visit_seq<A: SeqAccess<'de>>(self, mut from: A) -> Result<Strict, A::Error> {
+    fn visit_seq<A: SeqAccess<'de>>(self, mut from: A) -> Result<StrictValue, A::Error> {
         let mut items = Vec::new();
-        while let Some(Strict(item)) = from.next_element()? {
+        while let Some(StrictValue(item)) = from.next_element()? {
             items.push(item);
         }
-        Ok(Strict(Value::Array(items)))
+        Ok(StrictValue(Value::Array(items)))
     }
 
-    fn visit_map<A: MapAccess<'de>>(self, mut from: A) -> Result<Strict, A::Error> {
+    fn visit_map<A: MapAccess<'de>>(self, mut from: A) -> Result<StrictValue, A::Error> {
         let mut members = Map::new();
         while let Some(name) = from.next_key::<String>()? {
             if members.contains_key(&name) {
                 return Err(A::Error::custom(format_args!("member {name:?} is there twice")));
             }
-            let Strict(member) = from.next_value()?;
+            let StrictValue(member) = from.next_value()?;
             members.insert(name, member);
         }
-        Ok(Strict(Value::Object(members)))
+        Ok(StrictValue(Value::Object(members)))
     }
 }
 

@@ -2,12 +2,12 @@
 
 use rustc_hash::FxHashMap;
 
-use super::reading::Reading;
-use super::receipt::{Anchor, Link, Sealed};
+use super::parsed_receipt::ParsedReceipt;
+use super::receipt::{ChainAnchor, ChainLink, SignedReceipt};
 
 /// The last receipt of a chain.
 #[derive(Debug, Clone)]
-pub(crate) struct Tip {
+pub(crate) struct ChainTip {
     pub(crate) id: String,
     pub(crate) hash: String,
     pub(crate) sequence: u64,
@@ -16,16 +16,16 @@ pub(crate) struct Tip {
 
 /// The chains of a store.
 #[derive(Debug, Default)]
-pub(crate) struct Chains(FxHashMap<String, Tip>);
+pub(crate) struct ChainTips(FxHashMap<String, ChainTip>);
 
-impl Chains {
+impl ChainTips {
     /// The last receipt of a chain.
-    pub(crate) fn tip(&self, chain: &str) -> Option<&Tip> {
+    pub(crate) fn tip(&self, chain: &str) -> Option<&ChainTip> {
         self.0.get(chain)
     }
 
     /// Takes in a stored receipt, if it is the next one of its chain.
-    pub(crate) fn resume(&mut self, read: &Reading) -> Result<(), String> {
+    pub(crate) fn resume(&mut self, read: &ParsedReceipt) -> Result<(), String> {
         let chain = &read.body.subject.chain;
         let last = self.0.get(&chain.chain_id);
         if let Some(tip) = last.filter(|tip| tip.ended) {
@@ -41,15 +41,15 @@ impl Chains {
             return Err(format!("chain {:?} does not link to its predecessor", chain.chain_id));
         }
         let (id, hash) = (read.body.id.clone(), read.hash.clone());
-        self.0.insert(chain.chain_id.clone(), Tip { id, hash, sequence, ended: read.ends() });
+        self.0.insert(chain.chain_id.clone(), ChainTip { id, hash, sequence, ended: read.ends() });
         Ok(())
     }
 
     /// The next place of `chain`; below `root` the first one is anchored at the root's tip.
-    pub(crate) fn next(&self, chain: &str, root: &str) -> Link {
+    pub(crate) fn next(&self, chain: &str, root: &str) -> ChainLink {
         let last = self.0.get(chain);
         let first_below = last.is_none() && chain != root;
-        Link {
+        ChainLink {
             chain_id: chain.to_owned(),
             sequence: last.map_or(1, |tip| tip.sequence + 1),
             previous: last.map(|tip| tip.hash.clone()),
@@ -57,9 +57,9 @@ impl Chains {
         }
     }
 
-    fn anchor(&self, root: &str) -> Option<Anchor> {
+    fn anchor(&self, root: &str) -> Option<ChainAnchor> {
         let tip = self.0.get(root)?;
-        Some(Anchor {
+        Some(ChainAnchor {
             chain_id: root.to_owned(),
             receipt_id: tip.id.clone(),
             sequence: tip.sequence,
@@ -68,9 +68,9 @@ impl Chains {
     }
 
     /// Notes that `sealed` was written at `link`.
-    pub(crate) fn advance(&mut self, link: Link, sealed: &Sealed, ended: bool) {
+    pub(crate) fn advance(&mut self, link: ChainLink, sealed: &SignedReceipt, ended: bool) {
         let (id, hash) = (sealed.id.clone(), sealed.hash.clone());
-        self.0.insert(link.chain_id, Tip { id, hash, sequence: link.sequence, ended });
+        self.0.insert(link.chain_id, ChainTip { id, hash, sequence: link.sequence, ended });
     }
 
     /// The root chain to write to, of those that `base` names: the last one.
@@ -122,16 +122,16 @@ fn roots(base: &str) -> impl Iterator<Item = String> {
 mod tests {
     use super::*;
 
-    fn at(chains: &mut Chains, chain: &str, ended: bool) {
+    fn at(chains: &mut ChainTips, chain: &str, ended: bool) {
         let link = chains.next(chain, "root");
         let id = format!("{chain}#{}", link.sequence);
         let hash = format!("hash of {id}");
-        chains.advance(link, &Sealed { id, hash, text: Vec::new() }, ended);
+        chains.advance(link, &SignedReceipt { id, hash, text: Vec::new() }, ended);
     }
 
     #[test]
     fn the_first_below_the_root_is_anchored_and_no_other() {
-        let mut chains = Chains::default();
+        let mut chains = ChainTips::default();
         assert!(chains.next("root", "root").anchor.is_none());
         at(&mut chains, "root", false);
         at(&mut chains, "root", false);
@@ -146,7 +146,7 @@ mod tests {
 
     #[test]
     fn an_ended_root_is_followed_by_a_new_one() {
-        let mut chains = Chains::default();
+        let mut chains = ChainTips::default();
         assert_eq!(chains.root("root"), "root");
         at(&mut chains, "root", false);
         assert_eq!(chains.root("root"), "root");
@@ -162,7 +162,7 @@ mod tests {
 
     #[test]
     fn the_root_is_the_last_to_end() {
-        let mut chains = Chains::default();
+        let mut chains = ChainTips::default();
         for chain in ["root", "root/sandbox/b", "root/sandbox/a", "root-2/sandbox/a", "other"] {
             at(&mut chains, chain, false);
         }

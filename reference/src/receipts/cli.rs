@@ -92,7 +92,7 @@ fn key(verb: &KeysVerb) -> i32 {
     };
     match key {
         Ok(key) => {
-            crate::say::line(format_args!("{} {}", keys::fingerprint(&key), did::name(&key)));
+            crate::stdout::line(format_args!("{} {}", keys::fingerprint(&key), did::name(&key)));
             0
         }
         Err(error) => {

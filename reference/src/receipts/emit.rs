@@ -9,7 +9,7 @@ use boxproof_cases::protocol::{JsonError, from_json};
 use serde_json::Value;
 
 use super::accept;
-use super::frame::{self, Frame};
+use super::frame::{self, EventFrame};
 use super::ijson;
 
 /// The time limit for sending a frame.
@@ -38,13 +38,13 @@ impl EmitError {
 
 /// Sends events to a daemon; connects when there is something to send.
 #[derive(Debug)]
-pub struct Emitter {
+pub struct FrameEmitter {
     socket: PathBuf,
     stream: Option<UnixStream>,
     drops: i64,
 }
 
-impl Emitter {
+impl FrameEmitter {
     /// An emitter for the daemon at `socket`; nothing is opened yet.
     pub fn new(socket: impl Into<PathBuf>) -> Self {
         Self { socket: socket.into(), stream: None, drops: 0 }
@@ -57,12 +57,12 @@ impl Emitter {
 
     /// Sends an event as JSON text.
     pub fn emit_text(&mut self, text: &str) -> Result<(), EmitError> {
-        let frame: Result<Frame, JsonError> = from_json(text.as_bytes());
+        let frame: Result<EventFrame, JsonError> = from_json(text.as_bytes());
         self.emit(frame.map_err(|error| EmitError::Caller(error.to_string()))?)
     }
 
     /// Sends one event, with the count of those lost before it.
-    pub fn emit(&mut self, mut frame: Frame) -> Result<(), EmitError> {
+    pub fn emit(&mut self, mut frame: EventFrame) -> Result<(), EmitError> {
         frame.drop_count = (self.drops > 0).then_some(self.drops);
         let bytes = frame::encode(&frame).map_err(EmitError::Caller)?;
         let body = bytes.get(4..).unwrap_or_default();
@@ -99,15 +99,15 @@ impl Emitter {
 }
 
 /// A plain event of `tool`, that happened now.
-pub fn event(session: &str, tool: &str, input: Value, output: Value) -> Frame {
-    Frame {
+pub fn event(session: &str, tool: &str, input: Value, output: Value) -> EventFrame {
+    EventFrame {
         v: "1".to_owned(),
         ts_emit: jiff::Timestamp::now().to_string(),
         session_id: session.to_owned(),
         channel: "opensandbox_execd".to_owned(),
-        tool: frame::Tool { name: tool.to_owned(), server: Some("execd".to_owned()) },
+        tool: frame::CalledTool { name: tool.to_owned(), server: Some("execd".to_owned()) },
         input: Some(input),
         output: Some(output),
-        ..Frame::default()
+        ..EventFrame::default()
     }
 }

@@ -6,7 +6,7 @@ use std::path::PathBuf;
 
 use clap::Args;
 
-use super::reading;
+use super::parsed_receipt;
 
 /// The arguments of `export`.
 #[derive(Debug, Args)]
@@ -40,7 +40,8 @@ fn export(args: &ExportArgs) -> Result<(), String> {
         from.read_until(b'\n', &mut line).map_err(|error| error.to_string())?;
         let Some(text) = line.strip_suffix(b"\n") else { break };
         if let Some(wanted) = &args.chain {
-            let read = reading::read(text).map_err(|error| format!("line {number}: {error}"))?;
+            let read =
+                parsed_receipt::read(text).map_err(|error| format!("line {number}: {error}"))?;
             if read.chain_id() != wanted {
                 continue;
             }

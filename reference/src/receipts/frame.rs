@@ -9,13 +9,13 @@ pub const MOST: usize = 1 << 20;
 /// One event. `sandbox_id` is the relay's word, taken from a certificate.
 #[derive(Debug, Clone, Default, Serialize, Deserialize)]
 #[allow(missing_docs, reason = "members of a documented protocol, under its own names")]
-pub struct Frame {
+pub struct EventFrame {
     pub v: String,
     pub ts_emit: String,
     pub session_id: String,
     pub channel: String,
-    pub tool: Tool,
-    pub decision: Decision,
+    pub tool: CalledTool,
+    pub decision: CallDecision,
     #[serde(skip_serializing_if = "Option::is_none")]
     pub action_type: Option<String>,
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -58,14 +58,14 @@ pub struct Frame {
     #[serde(skip_serializing_if = "Option::is_none")]
     pub sandbox_id: Option<String>,
     #[serde(skip_serializing_if = "Option::is_none")]
-    pub binding: Option<Binding>,
+    pub binding: Option<SandboxBinding>,
     #[serde(skip_serializing_if = "Option::is_none")]
     pub coverage: Option<Value>,
 }
 
 /// The tool that the agent called.
 #[derive(Debug, Clone, Default, Serialize, Deserialize)]
-pub struct Tool {
+pub struct CalledTool {
     /// Its name.
     pub name: String,
     /// The server that offers it.
@@ -76,7 +76,7 @@ pub struct Tool {
 /// The decision about the call.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
-pub enum Decision {
+pub enum CallDecision {
     /// It went ahead.
     #[default]
     Allowed,
@@ -89,7 +89,7 @@ pub enum Decision {
 /// The sandbox of the event, and the surface at which it was observed.
 #[derive(Debug, Clone, Default, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
-pub struct Binding {
+pub struct SandboxBinding {
     /// The sandbox.
     pub sandbox_id: String,
     /// The family of endpoints, such as `/command`.
@@ -101,7 +101,7 @@ pub struct Binding {
 }
 
 /// Encodes a frame for the socket: its length, then its text.
-pub fn encode(frame: &Frame) -> Result<Vec<u8>, String> {
+pub fn encode(frame: &EventFrame) -> Result<Vec<u8>, String> {
     let text = serde_json::to_vec(frame).map_err(|error| error.to_string())?;
     let length = u32::try_from(text.len()).ok().filter(|_| text.len() <= MOST);
     let length =

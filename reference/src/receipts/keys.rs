@@ -165,8 +165,8 @@ mod tests {
 
     #[test]
     fn a_new_pair_is_private_and_loads() {
-        let folder = tempfile::tempdir().unwrap();
-        let path = folder.path().join("key");
+        let directory = tempfile::tempdir().unwrap();
+        let path = directory.path().join("key");
         let made = make(&path).unwrap();
         assert_eq!(path.metadata().unwrap().mode() & 0o777, 0o600);
         assert_eq!(public_path(&path).metadata().unwrap().mode() & 0o777, 0o644);
@@ -185,8 +185,8 @@ mod tests {
     #[case::marked(b"\xef\xbb\xbf-----BEGIN PUBLIC KEY-----", "byte order mark")]
     #[case::another(b"-----BEGIN PUBLIC KEY-----\n-----END PUBLIC KEY-----\n", "not an Ed25519")]
     fn what_is_no_key_file_is_told_so(#[case] bytes: &[u8], #[case] why: &str) {
-        let folder = tempfile::tempdir().unwrap();
-        let path = folder.path().join("key.pub");
+        let directory = tempfile::tempdir().unwrap();
+        let path = directory.path().join("key.pub");
         std::fs::write(&path, bytes).unwrap();
         let error = read_public(&path).unwrap_err();
         assert!(error.contains(why) && error.contains("key.pub"), "{error}");
@@ -194,22 +194,22 @@ mod tests {
 
     #[test]
     fn keys_that_others_reach_are_refused() {
-        let folder = tempfile::tempdir().unwrap();
-        let path = folder.path().join("key");
+        let directory = tempfile::tempdir().unwrap();
+        let path = directory.path().join("key");
         make(&path).unwrap();
         std::fs::set_permissions(&path, Permissions::from_mode(0o640)).unwrap();
         assert!(load(&path).unwrap_err().contains("0640"));
         std::fs::set_permissions(&path, Permissions::from_mode(0o600)).unwrap();
-        let link = folder.path().join("link");
+        let link = directory.path().join("link");
         symlink(&path, &link).unwrap();
         assert!(load(&link).unwrap_err().contains("symbolic link"));
-        assert!(load(folder.path()).unwrap_err().contains("regular file"));
+        assert!(load(directory.path()).unwrap_err().contains("regular file"));
     }
 
     #[test]
     fn another_public_key_beside_it_stops_the_start() {
-        let folder = tempfile::tempdir().unwrap();
-        let [one, two] = ["one", "two"].map(|name| folder.path().join(name));
+        let directory = tempfile::tempdir().unwrap();
+        let [one, two] = ["one", "two"].map(|name| directory.path().join(name));
         make(&one).unwrap();
         make(&two).unwrap();
         std::fs::copy(public_path(&two), public_path(&one)).unwrap();

@@ -15,8 +15,8 @@ use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
 
 use super::accept::is_sandbox_id;
-use super::emit::{self, Emitter};
-use super::frame::{Binding, Decision, Frame};
+use super::emit::{self, FrameEmitter};
+use super::frame::{CallDecision, EventFrame, SandboxBinding};
 
 const PLACEMENT: &str = "ingress_egress";
 
@@ -45,25 +45,25 @@ fn sandbox_id(text: &str) -> Result<String, String> {
 /// A connection as a hook reports it.
 #[derive(Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
-struct Connection {
+struct ObservedConnection {
     /// An address, never a name.
     dst_addr: IpAddr,
     dst_port: u16,
-    protocol: Protocol,
+    protocol: TransportProtocol,
     bytes_out: u64,
-    verdict: Verdict,
+    verdict: HookVerdict,
 }
 
 #[derive(Debug, Deserialize, Serialize)]
 #[serde(rename_all = "lowercase")]
-enum Protocol {
+enum TransportProtocol {
     Tcp,
     Udp,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize, Serialize)]
 #[serde(rename_all = "lowercase")]
-enum Verdict {
+enum HookVerdict {
     Allowed,
     Blocked,
 }
@@ -81,10 +81,10 @@ pub(crate) fn main(args: &ObserverArgs) -> i32 {
             }
         },
     };
-    crate::say::line(format_args!("ready"));
+    crate::stdout::line(format_args!("ready"));
     // The reader of stdout waits for the next line only; nothing else depends on the flush.
     let _unread = std::io::stdout().flush();
-    let mut emitter = Emitter::new(&args.socket);
+    let mut emitter = FrameEmitter::new(&args.socket);
     let mut untold = 0;
     for (index, line) in BufReader::new(from).lines().enumerate() {
         let told = line.map_err(|error| error.to_string()).and_then(|line| {
@@ -107,19 +107,19 @@ fn log(line: &str) {
     eprintln!("refbox receipts observer: {line}");
 }
 
-fn frame(line: &str, args: &ObserverArgs) -> Result<Frame, String> {
-    let seen: Connection = from_json(line.as_bytes()).map_err(|error| error.to_string())?;
-    let Connection { dst_addr, dst_port, protocol, bytes_out, verdict } = seen;
+fn frame(line: &str, args: &ObserverArgs) -> Result<EventFrame, String> {
+    let seen: ObservedConnection = from_json(line.as_bytes()).map_err(|error| error.to_string())?;
+    let ObservedConnection { dst_addr, dst_port, protocol, bytes_out, verdict } = seen;
     let input = json!({"dst_addr": dst_addr, "dst_port": dst_port, "protocol": protocol});
     let output = json!({"bytes_out": bytes_out, "verdict": verdict});
     let mut frame = emit::event(&args.sandbox_id, "egress", input, output);
     frame.tool.server = Some("host".to_owned());
     frame.action_type = Some("network.egress.observed".to_owned());
-    if verdict == Verdict::Blocked {
-        frame.decision = Decision::Denied;
+    if verdict == HookVerdict::Blocked {
+        frame.decision = CallDecision::Denied;
     }
     frame.sandbox_id = Some(args.sandbox_id.clone());
-    frame.binding = Some(Binding {
+    frame.binding = Some(SandboxBinding {
         sandbox_id: args.sandbox_id.clone(),
         endpoint: None,
         placement: Some(PLACEMENT.to_owned()),

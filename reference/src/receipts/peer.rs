@@ -8,7 +8,7 @@ use nix::unistd::{Uid, User};
 
 /// A process that connected.
 #[derive(Debug, Clone)]
-pub(crate) struct Peer {
+pub(crate) struct PeerProcess {
     pub(crate) pid: i32,
     pub(crate) uid: u32,
     pub(crate) gid: u32,
@@ -18,9 +18,9 @@ pub(crate) struct Peer {
     pub(crate) principal: String,
 }
 
-impl Peer {
+impl PeerProcess {
     /// Asks before anything is read from `stream`.
-    pub(crate) fn of(stream: &UnixStream) -> Result<Self, String> {
+    pub(crate) fn from_socket(stream: &UnixStream) -> Result<Self, String> {
         let found = getsockopt(stream, PeerCredentials).map_err(|error| error.to_string())?;
         let (pid, uid, gid) = (found.pid(), found.uid(), found.gid());
         let link = std::fs::read_link(format!("/proc/{pid}/exe"));
@@ -44,7 +44,7 @@ mod tests {
     #[test]
     fn the_kernel_names_this_process() {
         let (one, _other) = UnixStream::pair().unwrap();
-        let peer = Peer::of(&one).unwrap();
+        let peer = PeerProcess::from_socket(&one).unwrap();
         assert_eq!(peer.pid, i32::try_from(std::process::id()).unwrap());
         assert_eq!(peer.uid, nix::unistd::geteuid().as_raw());
         let exe = std::env::current_exe().unwrap();

@@ -5,9 +5,9 @@ use serde::Serialize;
 use serde_json::{Map, Value, json};
 use uuid::Uuid;
 
-use super::accept::Event;
-use super::frame::{Binding, Decision, Frame};
-use super::peer::Peer;
+use super::accept::AcceptedEvent;
+use super::frame::{CallDecision, EventFrame, SandboxBinding};
+use super::peer::PeerProcess;
 use super::{canonical, keys, taxonomy};
 
 const CONTEXT: [&str; 2] =
@@ -19,7 +19,7 @@ const TAIL: &[u8] = br#","type":["VerifiableCredential","AgentReceipt"],"version
 
 /// The place of the members that the receipt format does not define.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, clap::ValueEnum)]
-pub enum Profile {
+pub enum ReceiptProfile {
     /// The place where verifiers that know the format alone keep them
     #[default]
     Wire,
@@ -29,11 +29,11 @@ pub enum Profile {
 
 /// The content of a receipt.
 #[derive(Debug, Clone, Copy)]
-pub(crate) enum Content<'a> {
+pub(crate) enum ReceiptContent<'a> {
     /// An event.
-    Live(&'a Event, &'a Peer),
+    Live(&'a AcceptedEvent, &'a PeerProcess),
     /// A count of events before this one that never arrived.
-    Dropped(&'a Event, &'a Peer, i64),
+    Dropped(&'a AcceptedEvent, &'a PeerProcess, i64),
     /// The daemon serves from here on; the root chain before this one, and its last hash.
     Started(Option<(&'a str, &'a str)>),
     /// The daemon ends this chain; of a root, with the number of chains below it.
@@ -42,17 +42,17 @@ pub(crate) enum Content<'a> {
 
 /// A place in a chain.
 #[derive(Debug)]
-pub(crate) struct Link {
+pub(crate) struct ChainLink {
     pub(crate) chain_id: String,
     pub(crate) sequence: u64,
     pub(crate) previous: Option<String>,
     /// The anchor of the first receipt below the root.
-    pub(crate) anchor: Option<Anchor>,
+    pub(crate) anchor: Option<ChainAnchor>,
 }
 
 /// The receipt of the root chain that a chain below it starts from.
 #[derive(Debug, Clone, Serialize)]
-pub(crate) struct Anchor {
+pub(crate) struct ChainAnchor {
     pub(crate) chain_id: String,
     pub(crate) receipt_id: String,
     pub(crate) sequence: u64,
@@ -61,7 +61,7 @@ pub(crate) struct Anchor {
 
 /// A signed receipt as it is stored.
 #[derive(Debug)]
-pub(crate) struct Sealed {
+pub(crate) struct SignedReceipt {
     pub(crate) id: String,
     pub(crate) hash: String,
     pub(crate) text: Vec<u8>,
@@ -69,15 +69,15 @@ pub(crate) struct Sealed {
 
 /// The signer: its key and its names.
 #[derive(Debug)]
-pub(crate) struct Scribe {
+pub(crate) struct ReceiptSigner {
     key: SigningKey,
     issuer: String,
     method: String,
-    profile: Profile,
+    profile: ReceiptProfile,
 }
 
-impl Scribe {
-    pub(crate) fn new(key: SigningKey, profile: Profile) -> Self {
+impl ReceiptSigner {
+    pub(crate) fn new(key: SigningKey, profile: ReceiptProfile) -> Self {
         let print = keys::fingerprint(&key.verifying_key());
         let short = print.trim_start_matches("sha256:").get(..16).unwrap_or_default();
         let issuer = format!("did:agent-receipts-daemon:{short}");
@@ -90,9 +90,14 @@ impl Scribe {
     }
 
     /// Writes and signs; `at` is the one time of the receipt.
-    pub(crate) fn write(&self, content: Content, link: &Link, at: &str) -> Result<Sealed, String> {
+    pub(crate) fn write(
+        &self,
+        content: ReceiptContent,
+        link: &ChainLink,
+        at: &str,
+    ) -> Result<SignedReceipt, String> {
         let id = format!("urn:receipt:{}", Uuid::new_v4());
-        let receipt = Receipt {
+        let receipt = ReceiptDocument {
             context: CONTEXT,
             id: &id,
             kind: TYPE,
@@ -103,13 +108,13 @@ impl Scribe {
         };
         let signed = canonical::canonical(&receipt)?;
         let text = self.seal(&signed, at)?;
-        Ok(Sealed { id, hash: canonical::digest(&signed), text })
+        Ok(SignedReceipt { id, hash: canonical::digest(&signed), text })
     }
 
     /// Puts the proof into a canonical text, between the members before and after it.
     fn seal(&self, signed: &[u8], at: &str) -> Result<Vec<u8>, String> {
         let head = signed.strip_suffix(TAIL).ok_or("the canonical text has another end")?;
-        let proof = canonical::canonical(&Proof {
+        let proof = canonical::canonical(&ReceiptProof {
             kind: "Ed25519Signature2020",
             created: at,
             method: &self.method,
@@ -119,16 +124,16 @@ impl Scribe {
         Ok([head, br#","proof":"#, &proof, TAIL].concat())
     }
 
-    fn issuer<'a>(&'a self, content: Content<'a>) -> Issuer<'a> {
-        let mut issuer = Issuer { id: &self.issuer, ..Issuer::default() };
-        if let Content::Live(event, _) | Content::Dropped(event, ..) = content {
+    fn issuer<'a>(&'a self, content: ReceiptContent<'a>) -> ReceiptIssuer<'a> {
+        let mut issuer = ReceiptIssuer { id: &self.issuer, ..ReceiptIssuer::default() };
+        if let ReceiptContent::Live(event, _) | ReceiptContent::Dropped(event, ..) = content {
             issuer.session_id = Some(&event.frame.session_id);
         }
         issuer.runtime = of_store(content);
-        if let Content::Live(Event { frame, .. }, _) = content {
+        if let ReceiptContent::Live(AcceptedEvent { frame, .. }, _) = content {
             issuer.name = frame.issuer_name.as_deref();
             issuer.model = frame.issuer_model.as_deref();
-            issuer.operator = frame.operator_id.as_deref().map(|id| Operator {
+            issuer.operator = frame.operator_id.as_deref().map(|id| ReceiptOperator {
                 id,
                 // The format wants both.
                 name: frame.operator_name.as_deref().unwrap_or(id),
@@ -139,7 +144,7 @@ impl Scribe {
     }
 
     /// Returns the members that the format leaves open, and that so survive every verifier.
-    fn runtime(&self, frame: &Frame) -> Map<String, Value> {
+    fn runtime(&self, frame: &EventFrame) -> Map<String, Value> {
         let mut runtime = Map::new();
         let mut add = |name: &str, value: Option<Value>| {
             runtime.extend(value.map(|value| (name.to_owned(), value)));
@@ -152,21 +157,26 @@ impl Scribe {
         add("capture_method", text(&frame.capture_method));
         add("event_number", frame.event_number.map(Value::from));
         add("usage", frame.usage.clone().map(Value::from));
-        if self.profile == Profile::Wire {
+        if self.profile == ReceiptProfile::Wire {
             add("binding", frame.binding.as_ref().map(|binding| json!(binding)));
             add("coverage", frame.coverage.clone());
         }
         runtime
     }
 
-    fn subject<'a>(&'a self, content: Content<'a>, link: &'a Link, at: &'a str) -> Subject<'a> {
-        let delegation = link.anchor.as_ref().map(|anchor| Delegation {
+    fn subject<'a>(
+        &'a self,
+        content: ReceiptContent<'a>,
+        link: &'a ChainLink,
+        at: &'a str,
+    ) -> ReceiptSubject<'a> {
+        let delegation = link.anchor.as_ref().map(|anchor| ReceiptDelegation {
             parent_chain_id: &anchor.chain_id,
             parent_receipt_id: &anchor.receipt_id,
-            delegator: Named { id: &self.issuer },
+            delegator: PartyId { id: &self.issuer },
         });
-        let mut subject = Subject {
-            principal: Named { id: principal(content) },
+        let mut subject = ReceiptSubject {
+            principal: PartyId { id: principal(content) },
             action: action(content, at),
             outcome: outcome(content),
             chain: chain(content, link),
@@ -175,11 +185,11 @@ impl Scribe {
             delegation,
             binding: None,
             coverage: None,
-            parent: link.anchor.as_ref().filter(|_| self.profile == Profile::Adr),
+            parent: link.anchor.as_ref().filter(|_| self.profile == ReceiptProfile::Adr),
         };
-        if let Content::Live(Event { frame, .. }, _) = content {
+        if let ReceiptContent::Live(AcceptedEvent { frame, .. }, _) = content {
             subject.correlation_id = frame.correlation_id.as_deref();
-            if self.profile == Profile::Adr {
+            if self.profile == ReceiptProfile::Adr {
                 subject.correlator = frame.correlation_id.as_deref();
                 subject.binding = frame.binding.as_ref();
                 subject.coverage = frame.coverage.as_ref();
@@ -191,32 +201,32 @@ impl Scribe {
 
 /// Returns the members in which a daemon's own receipts name the chains of its store, so that a
 /// missing chain is noticed.
-fn of_store(content: Content<'_>) -> Option<Map<String, Value>> {
+fn of_store(content: ReceiptContent<'_>) -> Option<Map<String, Value>> {
     let (name, value) = match content {
-        Content::Started(Some((chain, hash))) => {
+        ReceiptContent::Started(Some((chain, hash))) => {
             ("previous_chain", json!({"chain_id": chain, "receipt_hash": hash}))
         }
-        Content::Interrupted(Some(count)) => ("chains_ended", json!(count)),
+        ReceiptContent::Interrupted(Some(count)) => ("chains_ended", json!(count)),
         _ => return None,
     };
     Some(Map::from_iter([(name.to_owned(), value)]))
 }
 
-fn principal(content: Content<'_>) -> &str {
+fn principal(content: ReceiptContent<'_>) -> &str {
     match content {
-        Content::Live(_, peer) | Content::Dropped(_, peer, _) => &peer.principal,
-        Content::Started(_) | Content::Interrupted(_) => "did:user:unknown",
+        ReceiptContent::Live(_, peer) | ReceiptContent::Dropped(_, peer, _) => &peer.principal,
+        ReceiptContent::Started(_) | ReceiptContent::Interrupted(_) => "did:user:unknown",
     }
 }
 
-fn action<'a>(content: Content<'a>, at: &'a str) -> Action<'a> {
+fn action<'a>(content: ReceiptContent<'a>, at: &'a str) -> ReceiptAction<'a> {
     let kind = match content {
-        Content::Live(event, _) => kind(&event.frame),
-        Content::Dropped(..) => "agent_receipts.events_dropped".to_owned(),
-        Content::Started(_) => "agent_receipts.daemon_started".to_owned(),
-        Content::Interrupted(_) => "agent_receipts.chain_interrupted".to_owned(),
+        ReceiptContent::Live(event, _) => kind(&event.frame),
+        ReceiptContent::Dropped(..) => "agent_receipts.events_dropped".to_owned(),
+        ReceiptContent::Started(_) => "agent_receipts.daemon_started".to_owned(),
+        ReceiptContent::Interrupted(_) => "agent_receipts.chain_interrupted".to_owned(),
     };
-    let mut action = Action {
+    let mut action = ReceiptAction {
         id: format!("act_{}", Uuid::new_v4()),
         risk_level: taxonomy::risk(&kind),
         kind,
@@ -228,26 +238,26 @@ fn action<'a>(content: Content<'a>, at: &'a str) -> Action<'a> {
         idempotency_key: None,
     };
     match content {
-        Content::Live(event, peer) => {
-            let Frame { target_system, target_resource, .. } = &event.frame;
+        ReceiptContent::Live(event, peer) => {
+            let EventFrame { target_system, target_resource, .. } = &event.frame;
             let target = target_system.as_deref().zip(target_resource.as_deref());
-            action.target = target.map(|(system, resource)| Target { system, resource });
+            action.target = target.map(|(system, resource)| ActionTarget { system, resource });
             action.parameters_hash = event.parameters_hash.as_deref();
             action.idempotency_key = event.frame.idempotency_key.as_deref();
             action.peer_credential = Some(peer.into());
         }
-        Content::Dropped(_, peer, drop_count) => {
+        ReceiptContent::Dropped(_, peer, drop_count) => {
             action.emitter_metadata = Some(EmitterMetadata { drop_count });
             action.peer_credential = Some(peer.into());
         }
-        Content::Started(_) | Content::Interrupted(_) => {}
+        ReceiptContent::Started(_) | ReceiptContent::Interrupted(_) => {}
     }
     action
 }
 
 /// Returns the type of an action; without a named one, it is made of channel and tool.
-fn kind(frame: &Frame) -> String {
-    let Frame { channel, tool, action_type, .. } = frame;
+fn kind(frame: &EventFrame) -> String {
+    let EventFrame { channel, tool, action_type, .. } = frame;
     match (action_type, &tool.server) {
         (Some(kind), _) => kind.clone(),
         (None, Some(server)) => format!("{channel}.{server}.{}", tool.name),
@@ -255,22 +265,22 @@ fn kind(frame: &Frame) -> String {
     }
 }
 
-fn outcome(content: Content) -> Outcome {
-    let Content::Live(event, _) = content else {
-        return Outcome { status: "success", error: None, response_hash: None };
+fn outcome(content: ReceiptContent) -> ReceiptOutcome {
+    let ReceiptContent::Live(event, _) = content else {
+        return ReceiptOutcome { status: "success", error: None, response_hash: None };
     };
     let error = event.frame.error.as_deref();
     let status = match (event.frame.decision, error) {
-        (Decision::Allowed, None) => "success",
-        (Decision::Allowed, Some(_)) | (Decision::Denied, _) => "failure",
-        (Decision::Pending, _) => "pending",
+        (CallDecision::Allowed, None) => "success",
+        (CallDecision::Allowed, Some(_)) | (CallDecision::Denied, _) => "failure",
+        (CallDecision::Pending, _) => "pending",
     };
-    Outcome { status, error, response_hash: event.response_hash.as_deref() }
+    ReceiptOutcome { status, error, response_hash: event.response_hash.as_deref() }
 }
 
-fn chain<'a>(content: Content, link: &'a Link) -> Chain<'a> {
-    let ends = matches!(content, Content::Interrupted(_));
-    Chain {
+fn chain<'a>(content: ReceiptContent, link: &'a ChainLink) -> ReceiptChain<'a> {
+    let ends = matches!(content, ReceiptContent::Interrupted(_));
+    ReceiptChain {
         chain_id: &link.chain_id,
         previous_receipt_hash: link.previous.as_deref(),
         sequence: link.sequence,
@@ -279,30 +289,30 @@ fn chain<'a>(content: Content, link: &'a Link) -> Chain<'a> {
     }
 }
 
-impl<'a> From<&'a Peer> for PeerCredential<'a> {
-    fn from(peer: &'a Peer) -> Self {
-        let Peer { pid, uid, gid, exe, .. } = peer;
+impl<'a> From<&'a PeerProcess> for PeerCredential<'a> {
+    fn from(peer: &'a PeerProcess) -> Self {
+        let PeerProcess { pid, uid, gid, exe, .. } = peer;
         Self { exe_path: exe.as_deref(), gid: *gid, pid: *pid, platform: "linux", uid: *uid }
     }
 }
 
 #[derive(Serialize)]
-struct Receipt<'a> {
+struct ReceiptDocument<'a> {
     #[serde(rename = "@context")]
     context: [&'a str; 2],
     id: &'a str,
     #[serde(rename = "type")]
     kind: [&'a str; 2],
     version: &'a str,
-    issuer: Issuer<'a>,
+    issuer: ReceiptIssuer<'a>,
     #[serde(rename = "issuanceDate")]
     issued: &'a str,
     #[serde(rename = "credentialSubject")]
-    subject: Subject<'a>,
+    subject: ReceiptSubject<'a>,
 }
 
 #[derive(Default, Serialize)]
-struct Issuer<'a> {
+struct ReceiptIssuer<'a> {
     id: &'a str,
     #[serde(skip_serializing_if = "Option::is_none")]
     name: Option<&'a str>,
@@ -311,51 +321,51 @@ struct Issuer<'a> {
     #[serde(skip_serializing_if = "Option::is_none")]
     session_id: Option<&'a str>,
     #[serde(skip_serializing_if = "Option::is_none")]
-    operator: Option<Operator<'a>>,
+    operator: Option<ReceiptOperator<'a>>,
     #[serde(skip_serializing_if = "Option::is_none")]
     runtime: Option<Map<String, Value>>,
 }
 
 #[derive(Serialize)]
-struct Operator<'a> {
+struct ReceiptOperator<'a> {
     id: &'a str,
     name: &'a str,
 }
 
 #[derive(Serialize)]
-struct Named<'a> {
+struct PartyId<'a> {
     id: &'a str,
 }
 
 #[derive(Serialize)]
-struct Subject<'a> {
-    principal: Named<'a>,
-    action: Action<'a>,
-    outcome: Outcome<'a>,
-    chain: Chain<'a>,
+struct ReceiptSubject<'a> {
+    principal: PartyId<'a>,
+    action: ReceiptAction<'a>,
+    outcome: ReceiptOutcome<'a>,
+    chain: ReceiptChain<'a>,
     #[serde(skip_serializing_if = "Option::is_none")]
     correlation_id: Option<&'a str>,
     #[serde(skip_serializing_if = "Option::is_none")]
     correlator: Option<&'a str>,
     #[serde(skip_serializing_if = "Option::is_none")]
-    delegation: Option<Delegation<'a>>,
+    delegation: Option<ReceiptDelegation<'a>>,
     #[serde(skip_serializing_if = "Option::is_none")]
-    binding: Option<&'a Binding>,
+    binding: Option<&'a SandboxBinding>,
     #[serde(skip_serializing_if = "Option::is_none")]
     coverage: Option<&'a Value>,
     #[serde(rename = "parentChainRef", skip_serializing_if = "Option::is_none")]
-    parent: Option<&'a Anchor>,
+    parent: Option<&'a ChainAnchor>,
 }
 
 #[derive(Serialize)]
-struct Action<'a> {
+struct ReceiptAction<'a> {
     id: String,
     #[serde(rename = "type")]
     kind: String,
-    risk_level: taxonomy::Risk,
+    risk_level: taxonomy::RiskLevel,
     timestamp: &'a str,
     #[serde(skip_serializing_if = "Option::is_none")]
-    target: Option<Target<'a>>,
+    target: Option<ActionTarget<'a>>,
     #[serde(skip_serializing_if = "Option::is_none")]
     parameters_hash: Option<&'a str>,
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -367,7 +377,7 @@ struct Action<'a> {
 }
 
 #[derive(Serialize)]
-struct Target<'a> {
+struct ActionTarget<'a> {
     system: &'a str,
     resource: &'a str,
 }
@@ -388,7 +398,7 @@ struct EmitterMetadata {
 }
 
 #[derive(Serialize)]
-struct Outcome<'a> {
+struct ReceiptOutcome<'a> {
     status: &'a str,
     #[serde(skip_serializing_if = "Option::is_none")]
     error: Option<&'a str>,
@@ -397,7 +407,7 @@ struct Outcome<'a> {
 }
 
 #[derive(Serialize)]
-struct Chain<'a> {
+struct ReceiptChain<'a> {
     chain_id: &'a str,
     previous_receipt_hash: Option<&'a str>,
     sequence: u64,
@@ -408,14 +418,14 @@ struct Chain<'a> {
 }
 
 #[derive(Serialize)]
-struct Delegation<'a> {
+struct ReceiptDelegation<'a> {
     parent_chain_id: &'a str,
     parent_receipt_id: &'a str,
-    delegator: Named<'a>,
+    delegator: PartyId<'a>,
 }
 
 #[derive(Serialize)]
-struct Proof<'a> {
+struct ReceiptProof<'a> {
     #[serde(rename = "type")]
     kind: &'a str,
     created: &'a str,

@@ -8,12 +8,12 @@ use std::path::{Path, PathBuf};
 use nix::errno::Errno;
 use nix::fcntl::{Flock, FlockArg};
 
-use super::chain::Chains;
-use super::reading::{self, Reading};
+use super::chain::ChainTips;
+use super::parsed_receipt::{self, ParsedReceipt};
 
 /// An open store; its lock keeps others from opening it for writing.
 #[derive(Debug)]
-pub(crate) struct Store {
+pub(crate) struct ReceiptStore {
     file: Flock<File>,
     /// Up to here everything is on disk.
     length: u64,
@@ -22,17 +22,17 @@ pub(crate) struct Store {
 
 /// The content of an existing store.
 #[derive(Debug, Default)]
-pub(crate) struct Held {
-    pub(crate) chains: Chains,
+pub(crate) struct StoredChains {
+    pub(crate) chains: ChainTips,
     /// The receipt that was written last.
-    pub(crate) last: Option<Reading>,
+    pub(crate) last: Option<ParsedReceipt>,
     /// The bytes of a line that a crash left half written, now cut.
     pub(crate) torn: u64,
 }
 
-impl Store {
+impl ReceiptStore {
     /// Opens or makes the store, cuts a torn last line and reads the tips of the chains.
-    pub(crate) fn open(path: &Path) -> Result<(Self, Held), String> {
+    pub(crate) fn open(path: &Path) -> Result<(Self, StoredChains), String> {
         let said = |error: String| format!("{}: {error}", path.display());
         let file = lock(path).map_err(said)?;
         let mut store = Self { file, length: 0, path: path.to_owned() };
@@ -40,8 +40,8 @@ impl Store {
         Ok((store, held))
     }
 
-    fn load(&mut self) -> Result<Held, String> {
-        let mut held = Held::default();
+    fn load(&mut self) -> Result<StoredChains, String> {
+        let mut held = StoredChains::default();
         let path = self.path.display().to_string();
         let size = self.file.metadata().map_err(|error| format!("{path}: {error}"))?.len();
         let mut from = BufReader::with_capacity(1 << 16, &*self.file);
@@ -50,7 +50,7 @@ impl Store {
             line.clear();
             let read = from.read_until(b'\n', &mut line).map_err(|e| format!("{path}: {e}"))?;
             let Some(text) = line.strip_suffix(b"\n") else { break };
-            let receipt = reading::read(text).and_then(|receipt| {
+            let receipt = parsed_receipt::read(text).and_then(|receipt| {
                 held.chains.resume(&receipt)?;
                 Ok(receipt)
             });
@@ -98,9 +98,9 @@ fn lock(path: &Path) -> Result<Flock<File>, String> {
     }
     if found.mode() & 0o022 != 0 {
         let mode = found.mode() & 0o7777;
-        return Err(format!("has mode {mode:04o}; nobody else may write to it: chmod 0600"));
+        return Err(format!("has mode {mode:04o}; only its owner may write to it: chmod 0600"));
     }
-    sync_folder(path).map_err(|error| error.to_string())?;
+    sync_directory(path).map_err(|error| error.to_string())?;
     Flock::lock(file, FlockArg::LockExclusiveNonblock).map_err(|(_, errno)| match errno {
         Errno::EWOULDBLOCK => "another daemon writes to it".to_owned(),
         other => other.to_string(),
@@ -108,7 +108,7 @@ fn lock(path: &Path) -> Result<Flock<File>, String> {
 }
 
 /// A new name is on disk when its directory is.
-fn sync_folder(path: &Path) -> std::io::Result<()> {
+fn sync_directory(path: &Path) -> std::io::Result<()> {
     let parent = path.parent().filter(|parent| !parent.as_os_str().is_empty());
     File::open(parent.unwrap_or(Path::new(".")))?.sync_all()
 }

@@ -12,17 +12,17 @@ use serde_json::{Number, Value};
 
 /// A JSON value whose members keep their order.
 #[derive(Debug, Clone, PartialEq)]
-pub(crate) enum Json {
+pub(crate) enum OrderedJson {
     Null,
     Bool(bool),
     Number(Number),
     Text(String),
-    List(Vec<Json>),
-    Members(Vec<(String, Json)>),
+    List(Vec<OrderedJson>),
+    Members(Vec<(String, OrderedJson)>),
 }
 
 /// Reads one value and nothing else.
-pub(crate) fn read(bytes: &[u8]) -> Result<Json, String> {
+pub(crate) fn read(bytes: &[u8]) -> Result<OrderedJson, String> {
     let text = std::str::from_utf8(bytes).map_err(|error| format!("not UTF-8: {error}"))?;
     serde_json::from_str(text).map_err(|error| format!("not one plain JSON value: {error}"))
 }
@@ -37,7 +37,7 @@ fn folded(name: &str) -> String {
     name.chars().map(plain).flat_map(char::to_lowercase).collect()
 }
 
-impl Json {
+impl OrderedJson {
     /// The first name that occurs twice if case does not count, here or further in.
     ///
     /// `maps` is how many levels are maps, whose names are data and differ by case.
@@ -93,7 +93,7 @@ impl Json {
     }
 }
 
-impl Serialize for Json {
+impl Serialize for OrderedJson {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
         match self {
             Self::Null => serializer.serialize_unit(),
@@ -112,66 +112,68 @@ impl Serialize for Json {
     }
 }
 
-impl<'de> Deserialize<'de> for Json {
+impl<'de> Deserialize<'de> for OrderedJson {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
-        deserializer.deserialize_any(Reader)
+        deserializer.deserialize_any(JsonVisitor)
     }
 }
 
-struct Reader;
+struct JsonVisitor;
 
-impl<'de> Visitor<'de> for Reader {
-    type Value = Json;
+impl<'de> Visitor<'de> for JsonVisitor {
+    type Value = OrderedJson;
 
     fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str("a JSON value")
     }
 
-    fn visit_unit<E>(self) -> Result<Json, E> {
-        Ok(Json::Null)
+    fn visit_unit<E>(self) -> Result<OrderedJson, E> {
+        Ok(OrderedJson::Null)
     }
 
-    fn visit_bool<E>(self, bool: bool) -> Result<Json, E> {
-        Ok(Json::Bool(bool))
+    fn visit_bool<E>(self, bool: bool) -> Result<OrderedJson, E> {
+        Ok(OrderedJson::Bool(bool))
     }
 
-    fn visit_u64<E>(self, number: u64) -> Result<Json, E> {
-        Ok(Json::Number(number.into()))
+    fn visit_u64<E>(self, number: u64) -> Result<OrderedJson, E> {
+        Ok(OrderedJson::Number(number.into()))
     }
 
-    fn visit_i64<E>(self, number: i64) -> Result<Json, E> {
-        Ok(Json::Number(number.into()))
+    fn visit_i64<E>(self, number: i64) -> Result<OrderedJson, E> {
+        Ok(OrderedJson::Number(number.into()))
     }
 
-    fn visit_f64<E: Error>(self, number: f64) -> Result<Json, E> {
-        Number::from_f64(number).map(Json::Number).ok_or_else(|| E::custom("not a finite number"))
+    fn visit_f64<E: Error>(self, number: f64) -> Result<OrderedJson, E> {
+        Number::from_f64(number)
+            .map(OrderedJson::Number)
+            .ok_or_else(|| E::custom("not a finite number"))
     }
 
-    fn visit_str<E>(self, text: &str) -> Result<Json, E> {
-        Ok(Json::Text(text.to_owned()))
+    fn visit_str<E>(self, text: &str) -> Result<OrderedJson, E> {
+        Ok(OrderedJson::Text(text.to_owned()))
     }
 
-    fn visit_string<E>(self, text: String) -> Result<Json, E> {
-        Ok(Json::Text(text))
+    fn visit_string<E>(self, text: String) -> Result<OrderedJson, E> {
+        Ok(OrderedJson::Text(text))
     }
 
-    fn visit_seq<A: SeqAccess<'de>>(self, mut seq: A) -> Result<Json, A::Error> {
+    fn visit_seq<A: SeqAccess<'de>>(self, mut seq: A) -> Result<OrderedJson, A::Error> {
         let mut items = Vec::new();
         while let Some(item) = seq.next_element()? {
             items.push(item);
         }
-        Ok(Json::List(items))
+        Ok(OrderedJson::List(items))
     }
 
-    fn visit_map<A: MapAccess<'de>>(self, mut map: A) -> Result<Json, A::Error> {
+    fn visit_map<A: MapAccess<'de>>(self, mut map: A) -> Result<OrderedJson, A::Error> {
         let (mut members, mut seen) = (Vec::new(), HashSet::new());
-        while let Some((name, value)) = map.next_entry::<String, Json>()? {
+        while let Some((name, value)) = map.next_entry::<String, OrderedJson>()? {
             if !seen.insert(name.clone()) {
                 return Err(A::Error::custom(format!("member {name:?} occurs twice")));
             }
             members.push((name, value));
         }
-        Ok(Json::Members(members))
+        Ok(OrderedJson::Members(members))
     }
 }
 
@@ -213,6 +215,6 @@ mod tests {
         let text = r#"{"b":[1,-2,1.5,null,true],"Command":"x","a":{}}"#;
         let json = read(text.as_bytes()).unwrap();
         assert_eq!(serde_json::to_string(&json).unwrap(), text);
-        assert_eq!(json.member("command").and_then(Json::text), Some("x"));
+        assert_eq!(json.member("command").and_then(OrderedJson::text), Some("x"));
     }
 }

@@ -8,7 +8,7 @@ use serde::{Deserialize, Serialize};
 /// The risk of an action.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
-pub(crate) enum Risk {
+pub(crate) enum RiskLevel {
     /// Looks, or makes something new.
     Low,
     /// Changes something, or is unknown.
@@ -22,29 +22,29 @@ pub(crate) enum Risk {
 /// One entry a line: type, risk.
 const TABLE: &str = include_str!("taxonomy.txt");
 
-static RISKS: LazyLock<HashMap<&'static str, Risk>> = LazyLock::new(|| entries().collect());
+static RISKS: LazyLock<HashMap<&'static str, RiskLevel>> = LazyLock::new(|| entries().collect());
 
-fn entries() -> impl Iterator<Item = (&'static str, Risk)> {
+fn entries() -> impl Iterator<Item = (&'static str, RiskLevel)> {
     let lines = TABLE.lines().filter(|line| !line.starts_with('#'));
     lines.filter_map(|line| {
         let (name, risk) = line.split_once(' ')?;
-        Some((name, word(risk.trim())?))
+        Some((name, parse_risk(risk.trim())?))
     })
 }
 
-fn word(text: &str) -> Option<Risk> {
+fn parse_risk(text: &str) -> Option<RiskLevel> {
     Some(match text {
-        "low" => Risk::Low,
-        "medium" => Risk::Medium,
-        "high" => Risk::High,
-        "critical" => Risk::Critical,
+        "low" => RiskLevel::Low,
+        "medium" => RiskLevel::Medium,
+        "high" => RiskLevel::High,
+        "critical" => RiskLevel::Critical,
         _ => return None,
     })
 }
 
 /// The risk of an action; an emitter has no say in it.
-pub(crate) fn risk(action: &str) -> Risk {
-    RISKS.get(action).copied().unwrap_or(Risk::Medium)
+pub(crate) fn risk(action: &str) -> RiskLevel {
+    RISKS.get(action).copied().unwrap_or(RiskLevel::Medium)
 }
 
 #[cfg(test)]
@@ -60,14 +60,14 @@ mod tests {
     }
 
     #[rstest]
-    #[case("system.command.execute", Risk::High)]
-    #[case("system.pty.open", Risk::Critical)]
-    #[case("system.pty.close", Risk::Critical)]
-    #[case("filesystem.directory.list", Risk::Low)]
-    #[case("network.egress.observed", Risk::Medium)]
-    #[case("unknown", Risk::Medium)]
-    #[case("never.heard.of", Risk::Medium)]
-    fn risks(#[case] action: &str, #[case] expected: Risk) {
+    #[case("system.command.execute", RiskLevel::High)]
+    #[case("system.pty.open", RiskLevel::Critical)]
+    #[case("system.pty.close", RiskLevel::Critical)]
+    #[case("filesystem.directory.list", RiskLevel::Low)]
+    #[case("network.egress.observed", RiskLevel::Medium)]
+    #[case("unknown", RiskLevel::Medium)]
+    #[case("never.heard.of", RiskLevel::Medium)]
+    fn risks(#[case] action: &str, #[case] expected: RiskLevel) {
         assert_eq!(risk(action), expected);
     }
 }

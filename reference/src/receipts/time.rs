@@ -26,9 +26,9 @@ pub(crate) fn parse(text: &str) -> Option<Timestamp> {
 
 /// A clock that never goes back behind its last time, returned or given.
 #[derive(Debug, Default)]
-pub(crate) struct Clock(i64);
+pub(crate) struct ReceiptClock(i64);
 
-impl Clock {
+impl ReceiptClock {
     /// Takes note of a moment that was used before.
     pub(crate) fn not_before(&mut self, text: &str) {
         if let Some(moment) = parse(text) {
@@ -70,7 +70,7 @@ mod tests {
 
     #[test]
     fn the_clock_does_not_go_back() {
-        let mut clock = Clock::default();
+        let mut clock = ReceiptClock::default();
         clock.not_before("2999-01-01T00:00:05.9Z");
         assert_eq!(clock.now(), "2999-01-01T00:00:05Z");
     }

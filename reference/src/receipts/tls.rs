@@ -13,7 +13,7 @@ use rustls::{ClientConfig, RootCertStore, ServerConfig};
 
 /// The certificate of one end, and the authority it trusts.
 #[derive(Debug, Clone, Args)]
-pub struct Identity {
+pub struct TlsIdentity {
     /// The authority that the other side's certificate comes from, PEM
     #[arg(long, value_name = "FILE")]
     pub ca: PathBuf,
@@ -25,7 +25,7 @@ pub struct Identity {
     pub key: PathBuf,
 }
 
-impl Identity {
+impl TlsIdentity {
     /// Returns the configuration of the connecting side.
     pub(crate) fn client(&self) -> Result<Arc<ClientConfig>, String> {
         let config = ClientConfig::builder_with_protocol_versions(&[&TLS13])

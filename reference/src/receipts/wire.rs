@@ -12,7 +12,7 @@ const REPLAY: u8 = 0x03;
 
 /// A frame or part that passed.
 #[derive(Debug, PartialEq)]
-pub(crate) enum Passed<'a> {
+pub(crate) enum WebSocketPiece<'a> {
     /// Bytes of a stream by its tag; `offset` is where a replay has them.
     Bytes { tag: u8, offset: Option<u64>, bytes: &'a [u8] },
     /// A whole text message.
@@ -25,9 +25,9 @@ pub(crate) enum Passed<'a> {
 
 /// One direction of a connection.
 #[derive(Debug, Default)]
-pub(crate) struct Wire {
+pub(crate) struct WebSocketReader {
     header: Vec<u8>,
-    frame: Option<Frame>,
+    frame: Option<WebSocketFrame>,
     /// The message that the next data frame continues or begins.
     message: Option<Data>,
     prefix: Vec<u8>,
@@ -38,7 +38,7 @@ pub(crate) struct Wire {
 
 /// A frame whose payload is passing.
 #[derive(Debug)]
-struct Frame {
+struct WebSocketFrame {
     left: u64,
     at: usize,
     mask: Option<[u8; 4]>,
@@ -46,9 +46,9 @@ struct Frame {
     last: bool,
 }
 
-impl Wire {
+impl WebSocketReader {
     /// Takes more bytes, and calls `each` with the frames and parts in them.
-    pub(crate) fn feed(&mut self, mut bytes: &[u8], each: &mut impl FnMut(Passed<'_>)) {
+    pub(crate) fn feed(&mut self, mut bytes: &[u8], each: &mut impl FnMut(WebSocketPiece<'_>)) {
         while !self.lost && (!bytes.is_empty() || self.frame.as_ref().is_some_and(|f| f.left == 0))
         {
             match self.frame.take() {
@@ -58,7 +58,11 @@ impl Wire {
         }
     }
 
-    fn begin<'b>(&mut self, bytes: &'b [u8], each: &mut impl FnMut(Passed<'_>)) -> &'b [u8] {
+    fn begin<'b>(
+        &mut self,
+        bytes: &'b [u8],
+        each: &mut impl FnMut(WebSocketPiece<'_>),
+    ) -> &'b [u8] {
         let before = self.header.len();
         self.header.extend(bytes.iter().take(14));
         let mut cursor = Cursor::new(&self.header);
@@ -77,14 +81,19 @@ impl Wire {
         }
     }
 
-    fn began(&mut self, header: &FrameHeader, left: u64, each: &mut impl FnMut(Passed<'_>)) {
+    fn began(
+        &mut self,
+        header: &FrameHeader,
+        left: u64,
+        each: &mut impl FnMut(WebSocketPiece<'_>),
+    ) {
         // Without extensions these bits mean nothing that could be read.
         if header.rsv1 || header.rsv2 || header.rsv3 {
             return self.lose(each);
         }
         let control = matches!(header.opcode, OpCode::Control(_));
         match header.opcode {
-            OpCode::Control(Control::Close) => each(Passed::Close),
+            OpCode::Control(Control::Close) => each(WebSocketPiece::Close),
             OpCode::Control(_) | OpCode::Data(Data::Continue) => {}
             OpCode::Data(kind) => {
                 self.message = Some(kind);
@@ -93,14 +102,14 @@ impl Wire {
             }
         }
         let (mask, last) = (header.mask, header.is_final);
-        self.frame = Some(Frame { left, at: 0, mask, control, last });
+        self.frame = Some(WebSocketFrame { left, at: 0, mask, control, last });
     }
 
     fn payload<'b>(
         &mut self,
-        mut frame: Frame,
+        mut frame: WebSocketFrame,
         bytes: &'b [u8],
-        each: &mut impl FnMut(Passed<'_>),
+        each: &mut impl FnMut(WebSocketPiece<'_>),
     ) -> &'b [u8] {
         let here = usize::try_from(frame.left).unwrap_or(usize::MAX).min(bytes.len());
         let (mine, rest) = bytes.split_at(here);
@@ -122,12 +131,12 @@ impl Wire {
         if frame.left > 0 {
             self.frame = Some(frame);
         } else if frame.last && !frame.control && self.message.take() == Some(Data::Text) {
-            each(Passed::Text(&self.text));
+            each(WebSocketPiece::Text(&self.text));
         }
         rest
     }
 
-    fn data(&mut self, mut bytes: &[u8], each: &mut impl FnMut(Passed<'_>)) {
+    fn data(&mut self, mut bytes: &[u8], each: &mut impl FnMut(WebSocketPiece<'_>)) {
         if self.message == Some(Data::Text) {
             if self.text.len() + bytes.len() > TEXT {
                 return self.lose(each);
@@ -146,7 +155,7 @@ impl Wire {
         }
         let tag = self.prefix[0];
         let offset = (tag == REPLAY).then_some(self.offset);
-        each(Passed::Bytes { tag, offset, bytes });
+        each(WebSocketPiece::Bytes { tag, offset, bytes });
         self.offset = self.offset.saturating_add(bytes.len() as u64);
     }
 
@@ -157,9 +166,9 @@ impl Wire {
         }
     }
 
-    fn lose(&mut self, each: &mut impl FnMut(Passed<'_>)) {
+    fn lose(&mut self, each: &mut impl FnMut(WebSocketPiece<'_>)) {
         self.lost = true;
-        each(Passed::Lost);
+        each(WebSocketPiece::Lost);
     }
 }
 

@@ -1,7 +1,7 @@
 //! The request file: read, parsed with its location on error, and checked before anything starts.
 
+mod job;
 mod mechanism;
-mod order;
 
 use std::fs;
 use std::path::Path;
@@ -18,10 +18,10 @@ use serde::de::DeserializeOwned;
 use serde_json::Value;
 
 use crate::error::Refusal;
-use crate::glob::Glob;
+use crate::glob::PathGlob;
 
+pub(crate) use job::{ProfileLocation, RunJob};
 pub(crate) use mechanism::Mechanism;
-pub(crate) use order::{Order, ProfilePlace};
 
 /// The mechanism name that leaves the choice to us.
 pub(crate) const AUTO: &str = "auto";
@@ -33,7 +33,7 @@ pub(crate) const GIT_CONFIG_GRANT: &str = "git_config_write";
 const GRANTS: [&str; 2] = [GIT_GRANT, GIT_CONFIG_GRANT];
 
 /// Reads and checks the request in `file`.
-pub(crate) fn read(file: &Path) -> Result<Order, Refusal> {
+pub(crate) fn read(file: &Path) -> Result<RunJob, Refusal> {
     let text = fs::read_to_string(file)
         .map_err(|error| Refusal::invalid(format!("cannot read the request: {error}")))?;
     let order = parse(&text)?;
@@ -42,16 +42,16 @@ pub(crate) fn read(file: &Path) -> Result<Order, Refusal> {
 }
 
 /// Parses a request of either kind, by its member `dialect`.
-fn parse(text: &str) -> Result<Order, Refusal> {
+fn parse(text: &str) -> Result<RunJob, Refusal> {
     #[derive(Deserialize)]
-    struct Kind {
+    struct DialectField {
         dialect: Option<Value>,
     }
-    let Kind { dialect } = parsed(text)?;
+    let DialectField { dialect } = parsed(text)?;
     match dialect.as_ref().map(Value::as_str) {
-        None => parsed::<RunRequest>(text).map(Order::from),
-        Some(Some("caliban")) => parsed::<SettingsRunRequest>(text).and_then(Order::try_from),
-        Some(_) => parsed::<ProfileRequest>(text).and_then(Order::try_from),
+        None => parsed::<RunRequest>(text).map(RunJob::from),
+        Some(Some("caliban")) => parsed::<SettingsRunRequest>(text).and_then(RunJob::try_from),
+        Some(_) => parsed::<ProfileRequest>(text).and_then(RunJob::try_from),
     }
 }
 
@@ -63,7 +63,7 @@ fn parsed<T: DeserializeOwned>(text: &str) -> Result<T, Refusal> {
 }
 
 /// Checks a request as far as possible without reading the host.
-pub(crate) fn check(request: &Order) -> Result<(), Refusal> {
+pub(crate) fn check(request: &RunJob) -> Result<(), Refusal> {
     if request.protocol != PROTOCOL {
         let spoken = request.protocol;
         return Err(Refusal::invalid(format!("protocol: {spoken} is unknown; use {PROTOCOL}")));
@@ -110,7 +110,7 @@ fn check_paths(policy: &Policy) -> Result<(), Refusal> {
 
 fn globs(name: &str, globs: &[String]) -> Result<(), Refusal> {
     let read = |glob: &String| {
-        Glob::parse(glob).map(drop).map_err(|why| Refusal::invalid(format!("{name}: {why}")))
+        PathGlob::parse(glob).map(drop).map_err(|why| Refusal::invalid(format!("{name}: {why}")))
     };
     globs.iter().try_for_each(read)
 }

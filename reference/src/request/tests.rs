@@ -12,7 +12,7 @@ fn text(policy: &str, run: &str) -> String {
     )
 }
 
-fn verdict(text: &str) -> Result<Order, Refusal> {
+fn verdict(text: &str) -> Result<RunJob, Refusal> {
     parse(text).and_then(|request| check(&request).map(|()| request))
 }
 

@@ -2,18 +2,18 @@
 
 use boxproof_cases::protocol::{Blocked, RunResult};
 
-use super::Known;
-use crate::egress::Denied;
+use super::KnownRefusals;
+use crate::egress::DeniedHost;
 use crate::error::Refusal;
-use crate::explain::{self, Finished};
+use crate::explain::{self, CompletedRun};
 use crate::host::launcher_environment;
-use crate::request::{Mechanism, Order};
-use crate::supervise::Outcome;
-use crate::{answer, report};
+use crate::request::{Mechanism, RunJob};
+use crate::supervise::RunOutcome;
+use crate::{exchange, report};
 
 /// Returns the note for a confined command that itself ended with a code of failure.
 pub(super) fn closed<'a>(
-    order: &'a Order,
+    order: &'a RunJob,
     mechanism: Mechanism,
     result: &RunResult,
 ) -> Option<&'a str> {
@@ -23,17 +23,19 @@ pub(super) fn closed<'a>(
 }
 
 /// Returns the destinations that the command was denied, a line each.
-pub(super) fn told(unreached: &[Denied], order: &Order) -> Vec<String> {
+pub(super) fn unreached_lines(unreached: &[DeniedHost], order: &RunJob) -> Vec<String> {
     if unreached.is_empty() {
         return Vec::new();
     }
     let secrets = secrets(order);
-    let line = |Denied { whom, why, .. }: &Denied| format!("network_restricted: {whom}: {why}");
+    let line = |DeniedHost { destination, why, .. }: &DeniedHost| {
+        format!("network_restricted: {destination}: {why}")
+    };
     unreached.iter().map(|one| explain::hidden(line(one), &secrets)).collect()
 }
 
 /// Values that must not be shown.
-fn secrets(order: &Order) -> Vec<String> {
+fn secrets(order: &RunJob) -> Vec<String> {
     let launcher = launcher_environment();
     let inherited = launcher.iter().map(|(name, value)| (name.as_os_str(), value.as_os_str()));
     let set = order.policy.env.set.iter().map(|(name, value)| (name.as_ref(), value.as_ref()));
@@ -42,16 +44,16 @@ fn secrets(order: &Order) -> Vec<String> {
 
 /// Returns the explanation of the failure, if the sandbox is its cause.
 pub(super) fn blocked(
-    outcome: &Outcome,
+    outcome: &RunOutcome,
     mechanism: Mechanism,
-    order: &Order,
+    order: &RunJob,
     refusal: Option<&Refusal>,
-    known: &Known,
+    known: &KnownRefusals,
 ) -> Option<Blocked> {
     if let Some(refusal) = refusal {
-        return answer::why_blocked(refusal);
+        return exchange::why_blocked(refusal);
     }
-    let ending = report::Ending::of(outcome);
+    let ending = report::RunEnding::from_outcome(outcome);
     if mechanism == Mechanism::Unconfined || !outcome.started || ending.is_forced() {
         return None;
     }
@@ -61,7 +63,7 @@ pub(super) fn blocked(
         return Some(explain::unreached(denied, &secrets));
     }
     let captured = outcome.captured.as_ref();
-    let finished = Finished {
+    let finished = CompletedRun {
         policy: &order.policy,
         law: order.law.as_deref(),
         command: &order.run.command,

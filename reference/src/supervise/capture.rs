@@ -17,7 +17,7 @@ const BULK: usize = 1 << 20;
 
 /// A stream, and its captured bytes so far.
 #[derive(Debug)]
-pub(super) struct Capture {
+pub(super) struct StreamCapture {
     pipe: File,
     kept: Vec<u8>,
     truncated: bool,
@@ -27,7 +27,7 @@ pub(super) struct Capture {
 }
 
 /// The result of one read of the pipe.
-pub(super) enum Pulled {
+pub(super) enum PullResult {
     /// Nothing for now.
     Nothing,
     /// The number of bytes read, and the number of them in the caller's buffer.
@@ -36,7 +36,7 @@ pub(super) enum Pulled {
     End,
 }
 
-impl Capture {
+impl StreamCapture {
     /// Captures the output of `pipe`, which never blocks.
     pub(super) fn new(pipe: File) -> Self {
         Self { pipe, kept: Vec::new(), truncated: false, is_bulky: false, abyss: None }
@@ -44,13 +44,13 @@ impl Capture {
 
     /// Takes in the bytes of one call, so that an endless writer cannot block the loop. `shown`:
     /// all bytes are wanted in `buffer`, beyond the kept ones too.
-    pub(super) fn pull(&mut self, buffer: &mut [u8], shown: bool) -> io::Result<Pulled> {
+    pub(super) fn pull(&mut self, buffer: &mut [u8], shown: bool) -> io::Result<PullResult> {
         let full = self.kept.len() == CAPTURE_CAP && !shown;
         let pulled = match full.then(|| self.discard()).flatten() {
             Some(discarded) => discarded?,
             None => self.read(buffer)?,
         };
-        if let Pulled::Bytes(length, in_buffer) = pulled {
+        if let PullResult::Bytes(length, in_buffer) = pulled {
             self.keep(&buffer[..in_buffer]);
             self.truncated |= in_buffer < length;
             self.grow(length);
@@ -58,26 +58,26 @@ impl Capture {
         Ok(pulled)
     }
 
-    fn read(&mut self, buffer: &mut [u8]) -> io::Result<Pulled> {
+    fn read(&mut self, buffer: &mut [u8]) -> io::Result<PullResult> {
         match self.pipe.read(buffer) {
-            Ok(0) => Ok(Pulled::End),
-            Ok(length) => Ok(Pulled::Bytes(length, length)),
-            Err(error) if error.kind() == io::ErrorKind::WouldBlock => Ok(Pulled::Nothing),
-            Err(error) if error.kind() == io::ErrorKind::Interrupted => Ok(Pulled::Nothing),
+            Ok(0) => Ok(PullResult::End),
+            Ok(length) => Ok(PullResult::Bytes(length, length)),
+            Err(error) if error.kind() == io::ErrorKind::WouldBlock => Ok(PullResult::Nothing),
+            Err(error) if error.kind() == io::ErrorKind::Interrupted => Ok(PullResult::Nothing),
             Err(error) => Err(error),
         }
     }
 
     /// Discards the content of the pipe; `None` where the kernel cannot.
-    fn discard(&mut self) -> Option<io::Result<Pulled>> {
+    fn discard(&mut self) -> Option<io::Result<PullResult>> {
         if self.abyss.is_none() {
             self.abyss = File::options().write(true).open("/dev/null").ok();
         }
         let abyss = self.abyss.as_ref()?;
         Some(match sys::discard(&self.pipe, abyss, BULK)? {
-            Ok(0) => Ok(Pulled::End),
-            Ok(length) => Ok(Pulled::Bytes(length, 0)),
-            Err(Errno::EAGAIN | Errno::EINTR) => Ok(Pulled::Nothing),
+            Ok(0) => Ok(PullResult::End),
+            Ok(length) => Ok(PullResult::Bytes(length, 0)),
+            Err(Errno::EAGAIN | Errno::EINTR) => Ok(PullResult::Nothing),
             Err(errno) => Err(errno.into()),
         })
     }
@@ -103,7 +103,7 @@ impl Capture {
     }
 }
 
-impl AsFd for Capture {
+impl AsFd for StreamCapture {
     fn as_fd(&self) -> BorrowedFd<'_> {
         self.pipe.as_fd()
     }

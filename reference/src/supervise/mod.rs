@@ -4,14 +4,14 @@
 //! everything that is left, wherever it went. [`run_process`] is this as a function.
 
 mod capture;
-mod feed;
-mod follow;
 mod process;
+mod process_tree;
 mod signals;
 mod sources;
+mod stdin_feed;
 mod streams;
+mod supervisor;
 mod tee;
-mod tree;
 
 use std::fs::File;
 use std::io::{self, Read, Seek};
@@ -23,22 +23,22 @@ use nix::sys::signal::Signal;
 
 use boxproof_cases::protocol::ErrorKind;
 
-use crate::control::{Failed, Report, Unreached};
+use crate::control::{FailedStep, InitReport, UnreachableCounts};
 use crate::error::Refusal;
-use crate::mechanism::Running;
+use crate::mechanism::RunningSandbox;
 
-use follow::{Instruments, Supervisor};
-use tree::Tree;
+use process_tree::ProcessTree;
+use supervisor::{Supervisor, WaitInstruments};
 
-pub(crate) use crate::redact::Secrets;
+pub(crate) use crate::redact::SecretValues;
 pub use crate::redact::{REDACTED, REDACTED_ENV, SHORTEST_SECRET, is_sensitive_env_name};
 pub use capture::CAPTURE_CAP;
 pub use process::{
-    Environment, ProcessError, ProcessOutput, ProcessRequest, ProcessResult, ProcessStdin, Sandbox,
-    Unsandboxed, run_process,
+    ProcessEnvironment, ProcessError, ProcessOutput, ProcessRequest, ProcessResult, ProcessStdin,
+    Sandbox, Unsandboxed, run_process,
 };
 pub(crate) use signals::hold as hold_signals;
-pub(crate) use streams::{Captured, Input, Ours, Output, plumb};
+pub(crate) use streams::{CapturedOutput, OutputMode, StdinSource, StreamEnds, plumb};
 
 /// Time a command has between TERM and KILL. No request can change it.
 pub const GRACE: Duration = Duration::from_secs(5);
@@ -52,15 +52,15 @@ pub const INTERRUPTED: &str = "process interrupted by signal ";
 
 /// Everything that was observed of one run.
 #[derive(Debug)]
-pub(crate) struct Outcome {
+pub(crate) struct RunOutcome {
     /// The command was executed.
     pub(crate) started: bool,
     /// The reason why it could not be executed: the failed step, and the errno.
-    pub(crate) failed: Option<(Failed, i32)>,
-    /// The end of the command: [`Report::Exited`] or [`Report::Signalled`].
-    pub(crate) ended: Option<Report>,
+    pub(crate) failed: Option<(FailedStep, i32)>,
+    /// The end of the command: [`InitReport::Exited`] or [`InitReport::Signalled`].
+    pub(crate) ended: Option<InitReport>,
     /// The destinations that it did not reach, if they were counted.
-    pub(crate) unreached: Option<Unreached>,
+    pub(crate) unreached: Option<UnreachableCounts>,
     /// The time at which its start was seen, from which its timeout counts.
     pub(crate) started_at: Option<Instant>,
     /// The time at which its end was seen.
@@ -78,7 +78,7 @@ pub(crate) struct Outcome {
     /// The time from spawn to return.
     pub(crate) took: Duration,
     /// The captured streams.
-    pub(crate) captured: Option<Captured>,
+    pub(crate) captured: Option<CapturedOutput>,
     /// The error of writing the command's stdin.
     pub(crate) stdin_error: Option<io::Error>,
     /// The error that stopped following the run and killed it.
@@ -87,12 +87,12 @@ pub(crate) struct Outcome {
 
 /// The state of the run so far.
 #[derive(Debug, Default)]
-struct Seen {
+struct RunProgress {
     started: bool,
     started_at: Option<Instant>,
-    failed: Option<(Failed, i32)>,
-    ended: Option<Report>,
-    unreached: Option<Unreached>,
+    failed: Option<(FailedStep, i32)>,
+    ended: Option<InitReport>,
+    unreached: Option<UnreachableCounts>,
     ended_at: Option<Instant>,
     timed_out: bool,
     /// The inner stage runs.
@@ -107,16 +107,16 @@ struct Seen {
 
 /// Starts the helper, follows it to its end, and returns when none of its processes is left.
 pub(crate) fn supervise(
-    start: impl FnOnce() -> Result<Running, Refusal>,
+    start: impl FnOnce() -> Result<RunningSandbox, Refusal>,
     control: OwnedFd,
-    streams: Ours,
+    streams: StreamEnds,
     timeout: Option<Duration>,
-) -> Result<Outcome, Refusal> {
-    let signals = signals::Signals::listen(&control).map_err(Refusal::setup)?;
-    let instruments = Instruments::new(signals).map_err(|error| failed(&error))?;
+) -> Result<RunOutcome, Refusal> {
+    let signals = signals::SignalInbox::listen(&control).map_err(Refusal::setup)?;
+    let instruments = WaitInstruments::new(signals).map_err(|error| failed(&error))?;
     let begun = Instant::now();
-    let Running { process, said, namespaced, stack } = start()?;
-    let tree = Tree::new(process, stack, namespaced, control);
+    let RunningSandbox { process, said, namespaced, stack } = start()?;
+    let tree = ProcessTree::new(process, stack, namespaced, control);
     see_through(instruments, tree, streams, timeout, said, begun).map_err(|error| failed(&error))
 }
 
@@ -135,32 +135,32 @@ pub(crate) fn waiting_failed(error: &io::Error) -> String {
 }
 
 fn see_through(
-    instruments: Instruments,
-    mut tree: Tree,
-    mut streams: Ours,
+    instruments: WaitInstruments,
+    mut tree: ProcessTree,
+    mut streams: StreamEnds,
     timeout: Option<Duration>,
     said: Option<File>,
     begun: Instant,
-) -> io::Result<Outcome> {
+) -> io::Result<RunOutcome> {
     let mut supervisor = Supervisor {
         instruments,
         tree: &mut tree,
         streams: &mut streams,
         timeout,
         // Only a program of others says something itself, and can be one that starts nothing.
-        seen: Seen { begun: said.is_none(), ..Seen::default() },
+        seen: RunProgress { begun: said.is_none(), ..RunProgress::default() },
     };
     let broken = supervisor.follow().err();
     let Supervisor { seen, instruments, .. } = supervisor;
     if broken.is_some() {
         tree.kill()?;
-        tree.bury()?;
+        tree.reap_helper()?;
     }
     let (captured, stdin_error) = streams.finish()?;
     drop(instruments);
     // Last, as a helper beside us ends meanwhile.
-    let helper = tree.bury()?;
-    Ok(Outcome {
+    let helper = tree.reap_helper()?;
+    Ok(RunOutcome {
         // After a lost report the command may have started.
         started: seen.started || (broken.is_some() && seen.failed.is_none()),
         failed: seen.failed,

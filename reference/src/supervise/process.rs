@@ -8,16 +8,16 @@ use std::time::{Duration, Instant};
 
 use boxproof_cases::protocol::ErrorKind;
 
-use super::{Input, Outcome, Output, Secrets, plumb, supervise, waiting_failed};
+use super::{OutputMode, RunOutcome, SecretValues, StdinSource, plumb, supervise, waiting_failed};
 use crate::control;
 use crate::error::Refusal;
 use crate::host::launcher_environment;
-use crate::inner::Inner;
-use crate::launch::{Hold, Launch};
+use crate::init::SandboxInit;
+use crate::launch::{CommandContainment, LaunchSpec};
 use crate::mechanism::unconfined;
 use crate::report;
 
-pub use request::{Environment, ProcessOutput, ProcessRequest, ProcessStdin};
+pub use request::{ProcessEnvironment, ProcessOutput, ProcessRequest, ProcessStdin};
 
 /// The judge of a request before anything is started.
 pub trait Sandbox {
@@ -130,7 +130,7 @@ fn supervised(request: ProcessRequest) -> Result<ProcessResult, ProcessError> {
     concluded(carried_out(request, &program).map_err(error_of)?, &program)
 }
 
-fn carried_out(request: ProcessRequest, program: &str) -> Result<Outcome, Refusal> {
+fn carried_out(request: ProcessRequest, program: &str) -> Result<RunOutcome, Refusal> {
     let not_spawned = |why: &dyn std::fmt::Display| {
         Refusal::new(ErrorKind::Spawn, report::unspawnable(program, why))
     };
@@ -138,20 +138,20 @@ fn carried_out(request: ProcessRequest, program: &str) -> Result<Outcome, Refusa
     let argv: Vec<&OsStr> =
         std::iter::once(&request.program).chain(&request.args).map(|word| &**word).collect();
     let cwd = request.current_dir.as_deref().unwrap_or(".".as_ref());
-    let launch =
-        Launch::new(Hold::Subreaper, cwd, &argv, &env).map_err(|_| not_spawned(&NUL_BYTE))?;
+    let launch = LaunchSpec::new(CommandContainment::Subreaper, cwd, &argv, &env)
+        .map_err(|_| not_spawned(&NUL_BYTE))?;
     let known = launcher_environment();
-    let secrets = || Secrets::of(known.iter().chain(&env));
+    let secrets = || SecretValues::from_environment(known.iter().chain(&env));
     let output = match (request.output, request.debug) {
-        (ProcessOutput::PassThrough, _) => Output::Inherit,
-        (ProcessOutput::Capture, false) => Output::Capture,
-        (ProcessOutput::Capture, true) => Output::CaptureAndShow(secrets()),
+        (ProcessOutput::PassThrough, _) => OutputMode::Inherit,
+        (ProcessOutput::Capture, false) => OutputMode::Capture,
+        (ProcessOutput::Capture, true) => OutputMode::CaptureAndShow(secrets()),
     };
     let os = |error: io::Error| not_spawned(&error);
     let (ours, theirs) = control::pair().map_err(os)?;
     let (streams, kept) = plumb(request.stdin.into(), output).map_err(os)?;
     let start = || {
-        let inner = Inner::new(&launch, theirs, streams);
+        let inner = SandboxInit::new(&launch, theirs, streams);
         let started = inner.and_then(|inner| unconfined::start(&inner));
         started.map_err(os)
     };
@@ -168,14 +168,14 @@ fn error_of(refusal: Refusal) -> ProcessError {
     }
 }
 
-fn concluded(outcome: Outcome, program: &str) -> Result<ProcessResult, ProcessError> {
+fn concluded(outcome: RunOutcome, program: &str) -> Result<ProcessResult, ProcessError> {
     if let Some(error) = &outcome.broken {
         return Err(ProcessError::Wait(waiting_failed(error)));
     }
     if let Some(why) = report::not_spawned(&outcome, program) {
         return Err(ProcessError::Spawn(why));
     }
-    let ended = report::Ending::of(&outcome);
+    let ended = report::RunEnding::from_outcome(&outcome);
     // A command that does not read its stdin is ended, by KILL in the end, without a report of its
     // end.
     if outcome.ended.is_none() && !ended.is_forced() && ended.stdin_error.is_none() {
@@ -201,7 +201,7 @@ fn concluded(outcome: Outcome, program: &str) -> Result<ProcessResult, ProcessEr
     })
 }
 
-impl From<ProcessStdin> for Input {
+impl From<ProcessStdin> for StdinSource {
     fn from(stdin: ProcessStdin) -> Self {
         match stdin {
             ProcessStdin::Inherit => Self::Inherit,

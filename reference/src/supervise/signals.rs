@@ -7,12 +7,12 @@ use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use nix::sys::signal::{SigAction, SigHandler, Signal};
 
-use crate::control::{self, Order};
-use crate::sys::Bell;
+use crate::control::{self, ControlCommand};
+use crate::sys::WakeFd;
 use crate::sys::signals::{self as noted, NOTED};
 
 /// The state shared by the calls of this process.
-struct Calls {
+struct SupervisedCalls {
     /// The slot of each call, and its end of the control socket.
     running: Vec<(usize, OwnedFd)>,
     /// Handlers stay installed although no call runs.
@@ -21,18 +21,18 @@ struct Calls {
     before: Vec<(Signal, SigAction)>,
 }
 
-static CALLS: Mutex<Calls> =
-    Mutex::new(Calls { running: Vec::new(), held: false, before: Vec::new() });
+static CALLS: Mutex<SupervisedCalls> =
+    Mutex::new(SupervisedCalls { running: Vec::new(), held: false, before: Vec::new() });
 
-fn calls() -> MutexGuard<'static, Calls> {
+fn calls() -> MutexGuard<'static, SupervisedCalls> {
     // Every change below leaves the list whole, so a panic elsewhere means nothing here.
     CALLS.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
 /// The signals of one call while it runs.
-pub(super) struct Signals {
+pub(super) struct SignalInbox {
     slot: usize,
-    bell: Bell,
+    bell: WakeFd,
 }
 
 /// Keeps the handlers in for as long as this process lives, so that a signal which comes between a
@@ -44,11 +44,11 @@ pub(crate) fn hold() -> Result<(), String> {
     Ok(())
 }
 
-impl Signals {
+impl SignalInbox {
     /// Listens from now on; `control` is where orders to the command go.
     pub(super) fn listen(control: &OwnedFd) -> Result<Self, String> {
         let no_pipe = |error: io::Error| format!("failed to create signal pipe: {error}");
-        let bell = Bell::new().map_err(no_pipe)?;
+        let bell = WakeFd::new().map_err(no_pipe)?;
         let control = control.try_clone().map_err(no_pipe)?;
         let mut calls = calls();
         calls.catch()?;
@@ -71,22 +71,22 @@ impl Signals {
     /// Passes a stop on to every running command, then stops this process; once for all calls.
     pub(super) fn stop_all(&self) -> io::Result<()> {
         let calls = calls();
-        if !noted::settle(Signal::SIGTSTP) {
+        if !noted::take_owed(Signal::SIGTSTP) {
             return Ok(());
         }
-        let order = Order::Signal(Signal::SIGTSTP as i32);
+        let order = ControlCommand::Signal(Signal::SIGTSTP as i32);
         calls.running.iter().try_for_each(|(_, control)| control::post(control, order.encode()))?;
         noted::stop_here()
     }
 }
 
-impl AsFd for Signals {
+impl AsFd for SignalInbox {
     fn as_fd(&self) -> BorrowedFd<'_> {
         self.bell.as_fd()
     }
 }
 
-impl Drop for Signals {
+impl Drop for SignalInbox {
     fn drop(&mut self) {
         let mut calls = calls();
         noted::free_slot(self.slot);
@@ -95,7 +95,7 @@ impl Drop for Signals {
     }
 }
 
-impl Calls {
+impl SupervisedCalls {
     /// Installs the handlers of all signals or, on failure, none.
     fn catch(&mut self) -> Result<(), String> {
         if !self.before.is_empty() {
@@ -125,7 +125,7 @@ impl Calls {
             return;
         }
         let caught = self.put_back();
-        for signal in caught.into_iter().filter(|signal| noted::settle(*signal)) {
+        for signal in caught.into_iter().filter(|signal| noted::take_owed(*signal)) {
             if !matches!(signal, Signal::SIGTSTP | Signal::SIGCONT) {
                 let _ourselves = nix::sys::signal::kill(nix::unistd::Pid::this(), signal);
             }
@@ -166,12 +166,12 @@ mod tests {
         let own = signal_hook::flag::register(libc::SIGTERM, Arc::clone(&got)).unwrap();
         let (control, _other) = control::pair().unwrap();
         for (acts, expected) in [(true, false), (false, true)] {
-            let call = Signals::listen(&control).unwrap();
+            let call = SignalInbox::listen(&control).unwrap();
             nix::sys::signal::raise(Signal::SIGTERM).unwrap();
             assert_eq!(call.take(), [(Signal::SIGTERM, 1)]);
             assert!(!got.load(Ordering::SeqCst), "two had it");
             if acts {
-                noted::settle(Signal::SIGTERM);
+                noted::take_owed(Signal::SIGTERM);
             }
             drop(call);
             // Sent to the process, it may come to another thread a little later.
@@ -190,16 +190,16 @@ mod tests {
     /// Checks that, where handlers are held in, a signal before the command's start still ends it.
     fn comes_before_the_call(control: &OwnedFd) {
         noted::owe(Signal::SIGHUP);
-        let call = Signals::listen(control).unwrap();
+        let call = SignalInbox::listen(control).unwrap();
         assert_eq!(call.take(), [(Signal::SIGHUP, 1)]);
-        assert!(noted::settle(Signal::SIGHUP));
+        assert!(noted::take_owed(Signal::SIGHUP));
     }
 
     /// Checks that a handler that draws on the terminal still gets its size.
     fn stays_with_who_draws(control: &OwnedFd) {
         let told = Arc::new(AtomicBool::new(false));
         let own = signal_hook::flag::register(libc::SIGWINCH, Arc::clone(&told)).unwrap();
-        let call = Signals::listen(control).unwrap();
+        let call = SignalInbox::listen(control).unwrap();
         nix::sys::signal::raise(Signal::SIGWINCH).unwrap();
         assert!(told.load(Ordering::SeqCst));
         drop(call);

@@ -7,9 +7,9 @@ use crate::sys;
 
 /// A set of sources, as bits.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) struct Sources(u64);
+pub(super) struct SourceSet(u64);
 
-impl Sources {
+impl SourceSet {
     pub(super) const SIGNALS: Self = Self(1);
     pub(super) const CONTROL: Self = Self(1 << 1);
     pub(super) const CLOCK: Self = Self(1 << 2);
@@ -28,20 +28,20 @@ impl Sources {
 }
 
 /// The poller of all sources.
-pub(super) struct Watch(sys::Watch);
+pub(super) struct SourcePoller(sys::Poller);
 
-impl Watch {
+impl SourcePoller {
     pub(super) fn new() -> io::Result<Self> {
-        sys::Watch::new().map(Self)
+        sys::Poller::new().map(Self)
     }
 
     /// Waits for `fd` to be readable, or closed at its other end.
-    pub(super) fn readable(&self, fd: impl AsFd, source: Sources) -> io::Result<()> {
+    pub(super) fn readable(&self, fd: impl AsFd, source: SourceSet) -> io::Result<()> {
         self.0.readable(fd, source.0)
     }
 
     /// Waits for `fd` to be writable, or closed at its other end.
-    pub(super) fn writable(&self, fd: impl AsFd, source: Sources) -> io::Result<()> {
+    pub(super) fn writable(&self, fd: impl AsFd, source: SourceSet) -> io::Result<()> {
         self.0.writable(fd, source.0)
     }
 
@@ -51,7 +51,7 @@ impl Watch {
     }
 
     /// Waits, without limit, until something happens; none if a handler ran meanwhile.
-    pub(super) fn wait(&self) -> io::Result<Sources> {
-        self.0.wait().map(Sources)
+    pub(super) fn wait(&self) -> io::Result<SourceSet> {
+        self.0.wait().map(SourceSet)
     }
 }

@@ -7,14 +7,14 @@ use std::os::fd::{AsFd, OwnedFd};
 use nix::errno::Errno;
 use nix::fcntl::{FcntlArg, OFlag, fcntl};
 
-use super::capture::{CAPTURE_CAP, CHUNK, Capture, Pulled};
-use super::feed::Feed;
-use super::sources::{Sources, Watch};
-use super::tee::Tee;
-use crate::redact::Secrets;
+use super::capture::{CAPTURE_CAP, CHUNK, PullResult, StreamCapture};
+use super::sources::{SourcePoller, SourceSet};
+use super::stdin_feed::StdinFeed;
+use super::tee::StreamTee;
+use crate::redact::SecretValues;
 
 /// The input of the command at descriptor 0.
-pub(crate) enum Input {
+pub(crate) enum StdinSource {
     /// Our own descriptor 0.
     Inherit,
     /// `/dev/null`.
@@ -24,18 +24,18 @@ pub(crate) enum Input {
 }
 
 /// The destination of descriptors 1 and 2.
-pub(crate) enum Output {
+pub(crate) enum OutputMode {
     /// They are ours.
     Inherit,
     /// They are captured.
     Capture,
     /// They are captured, and shown on our stderr but for these.
-    CaptureAndShow(Secrets),
+    CaptureAndShow(SecretValues),
 }
 
 /// The captured stdout and stderr.
 #[derive(Debug, Default)]
-pub(crate) struct Captured {
+pub(crate) struct CapturedOutput {
     /// The first bytes of stdout.
     pub(crate) stdout: Vec<u8>,
     /// The first bytes of stderr.
@@ -45,41 +45,44 @@ pub(crate) struct Captured {
 }
 
 /// The captured streams in order, and their sources.
-const OUTPUTS: [Sources; 2] = [Sources::STDOUT, Sources::STDERR];
+const OUTPUTS: [SourceSet; 2] = [SourceSet::STDOUT, SourceSet::STDERR];
 /// Their names in a message about a failed read.
 const NAMES: [&str; 2] = ["stdout", "stderr"];
 
 /// Our ends of the command's streams.
 #[derive(Default)]
-pub(crate) struct Ours {
-    feed: Option<Feed>,
+pub(crate) struct StreamEnds {
+    feed: Option<StdinFeed>,
     stdin_error: Option<io::Error>,
     /// Stdout and stderr, if they are captured.
-    captures: Vec<Capture>,
+    captures: Vec<StreamCapture>,
     /// The streams that are at their end.
     ended: [bool; 2],
-    tee: Option<Tee>,
+    tee: Option<StreamTee>,
     buffer: Vec<u8>,
 }
 
 /// Makes the command's stdin, stdout and stderr, and our ends of them.
-pub(crate) fn plumb(input: Input, output: Output) -> io::Result<([OwnedFd; 3], Ours)> {
-    let mut ours = Ours::default();
+pub(crate) fn plumb(
+    input: StdinSource,
+    output: OutputMode,
+) -> io::Result<([OwnedFd; 3], StreamEnds)> {
+    let mut ours = StreamEnds::default();
     let stdin = match input {
-        Input::Inherit => duplicate(io::stdin())?,
-        Input::Null => File::open("/dev/null")?.into(),
-        Input::Bytes(bytes) => {
+        StdinSource::Inherit => duplicate(io::stdin())?,
+        StdinSource::Null => File::open("/dev/null")?.into(),
+        StdinSource::Bytes(bytes) => {
             let (read, write) = pipe()?;
-            ours.feed = Some(Feed::new(nonblocking(write)?, bytes));
+            ours.feed = Some(StdinFeed::new(nonblocking(write)?, bytes));
             read
         }
     };
     drop(ours.push());
     let streams = match output {
-        Output::Inherit => [stdin, duplicate(io::stdout())?, duplicate(io::stderr())?],
-        Output::Capture => [stdin, ours.capture()?, ours.capture()?],
-        Output::CaptureAndShow(secrets) => {
-            ours.tee = Some(Tee::new(duplicate(io::stderr())?, secrets));
+        OutputMode::Inherit => [stdin, duplicate(io::stdout())?, duplicate(io::stderr())?],
+        OutputMode::Capture => [stdin, ours.capture()?, ours.capture()?],
+        OutputMode::CaptureAndShow(secrets) => {
+            ours.tee = Some(StreamTee::new(duplicate(io::stderr())?, secrets));
             [stdin, ours.capture()?, ours.capture()?]
         }
     };
@@ -101,27 +104,27 @@ fn nonblocking(fd: OwnedFd) -> io::Result<File> {
     Ok(File::from(fd))
 }
 
-impl Ours {
+impl StreamEnds {
     fn capture(&mut self) -> io::Result<OwnedFd> {
         let (read, write) = pipe()?;
-        self.captures.push(Capture::new(nonblocking(read)?));
+        self.captures.push(StreamCapture::new(nonblocking(read)?));
         self.buffer.resize(CHUNK, 0);
         Ok(write)
     }
 
     /// Adds our ends of the streams to the poller.
-    pub(super) fn watch(&self, watch: &Watch) -> io::Result<()> {
+    pub(super) fn watch(&self, watch: &SourcePoller) -> io::Result<()> {
         let outputs = self.captures.iter().zip(OUTPUTS);
         outputs.into_iter().try_for_each(|(capture, source)| watch.readable(capture, source))?;
-        self.feed.iter().try_for_each(|feed| watch.writable(feed, Sources::STDIN))
+        self.feed.iter().try_for_each(|feed| watch.writable(feed, SourceSet::STDIN))
     }
 
     /// Moves the bytes that can be moved without blocking.
-    pub(super) fn serve(&mut self, watch: &Watch, ready: Sources) -> io::Result<()> {
-        if ready.has(Sources::STDIN) {
+    pub(super) fn serve(&mut self, watch: &SourcePoller, ready: SourceSet) -> io::Result<()> {
+        if ready.has(SourceSet::STDIN) {
             self.feed(watch)?;
         }
-        if ready.has(Sources::TEE) {
+        if ready.has(SourceSet::TEE) {
             self.catch_up(watch)?;
         }
         for (stream, source) in OUTPUTS.into_iter().enumerate().take(self.captures.len()) {
@@ -134,17 +137,17 @@ impl Ours {
     }
 
     fn is_behind(&self) -> bool {
-        self.tee.as_ref().is_some_and(Tee::is_behind)
+        self.tee.as_ref().is_some_and(StreamTee::is_behind)
     }
 
-    fn feed(&mut self, watch: &Watch) -> io::Result<()> {
+    fn feed(&mut self, watch: &SourcePoller) -> io::Result<()> {
         let over = self.push();
         over.map_or(Ok(()), |feed| watch.forget(&feed))
     }
 
     /// Feeds on; gives back the feed once it is over. A command that does not take its input ends
     /// the feed, not the run.
-    fn push(&mut self) -> Option<Feed> {
+    fn push(&mut self) -> Option<StdinFeed> {
         match self.feed.as_mut()?.push() {
             Ok(false) => return None,
             Ok(true) => {}
@@ -157,12 +160,12 @@ impl Ours {
     fn pull(&mut self, stream: usize) -> io::Result<usize> {
         let pulled = self.captures[stream].pull(&mut self.buffer, self.tee.is_some());
         match pulled.map_err(|error| unreadable(stream, &error))? {
-            Pulled::Nothing => Ok(0),
-            Pulled::End => {
+            PullResult::Nothing => Ok(0),
+            PullResult::End => {
                 self.ended[stream] = true;
                 Ok(0)
             }
-            Pulled::Bytes(length, in_buffer) => {
+            PullResult::Bytes(length, in_buffer) => {
                 if let Some(tee) = &mut self.tee {
                     tee.push(stream, &self.buffer[..in_buffer])?;
                 }
@@ -172,20 +175,20 @@ impl Ours {
     }
 
     /// No longer watches a stream at its end; nor any while its reader on our stderr is behind.
-    fn look_after(&self, watch: &Watch, stream: usize) -> io::Result<()> {
+    fn look_after(&self, watch: &SourcePoller, stream: usize) -> io::Result<()> {
         if self.ended[stream] {
             watch.forget(&self.captures[stream])?;
         }
         match &self.tee {
             Some(tee) if tee.is_behind() => {
                 self.open().try_for_each(|(capture, _)| watch.forget(capture))?;
-                watch.writable(tee, Sources::TEE)
+                watch.writable(tee, SourceSet::TEE)
             }
             _ => Ok(()),
         }
     }
 
-    fn catch_up(&mut self, watch: &Watch) -> io::Result<()> {
+    fn catch_up(&mut self, watch: &SourcePoller) -> io::Result<()> {
         let Some(tee) = &mut self.tee else { return Ok(()) };
         tee.write()?;
         if tee.is_behind() {
@@ -196,7 +199,7 @@ impl Ours {
     }
 
     /// Captures that are not at their end.
-    fn open(&self) -> impl Iterator<Item = (&Capture, Sources)> {
+    fn open(&self) -> impl Iterator<Item = (&StreamCapture, SourceSet)> {
         let all = self.captures.iter().zip(OUTPUTS).zip(self.ended);
         all.filter(|(_, ended)| !ended).map(|(open, _)| open)
     }
@@ -208,16 +211,16 @@ impl Ours {
 
     /// Reads the rest of the pipes after the end of the command's processes. The second result is
     /// the error of writing its stdin.
-    pub(super) fn finish(mut self) -> io::Result<(Option<Captured>, Option<io::Error>)> {
+    pub(super) fn finish(mut self) -> io::Result<(Option<CapturedOutput>, Option<io::Error>)> {
         drop(self.push());
         if self.feed.take().is_some() {
             // A process outside the run keeps the pipe open and does not read it either.
             self.stdin_error = Some(Errno::EPIPE.into());
         }
         (0..self.captures.len()).try_for_each(|stream| self.drain(stream))?;
-        self.tee.take().map_or(Ok(()), Tee::finish)?;
-        let mut kept = self.captures.into_iter().map(Capture::into_kept);
-        let captured = kept.next().zip(kept.next()).map(|(stdout, stderr)| Captured {
+        self.tee.take().map_or(Ok(()), StreamTee::finish)?;
+        let mut kept = self.captures.into_iter().map(StreamCapture::into_kept);
+        let captured = kept.next().zip(kept.next()).map(|(stdout, stderr)| CapturedOutput {
             truncated: [stdout.1, stderr.1],
             stdout: stdout.0,
             stderr: stderr.0,

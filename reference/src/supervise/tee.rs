@@ -9,7 +9,7 @@ use std::time::{Duration, Instant};
 use nix::errno::Errno;
 use nix::poll::{PollFd, PollFlags, PollTimeout, poll};
 
-use crate::redact::{Redactor, Secrets};
+use crate::redact::{SecretValues, StreamRedactor};
 
 /// The time for which the rest is offered to a blocked reader, once the command has ended.
 pub(crate) const TEE_PATIENCE: Duration = Duration::from_secs(1);
@@ -18,18 +18,18 @@ pub(crate) const TEE_PATIENCE: Duration = Duration::from_secs(1);
 const AT_ONCE: usize = 4096;
 
 /// Two streams on their way to one place.
-pub(super) struct Tee {
+pub(super) struct StreamTee {
     sink: OwnedFd,
-    secrets: Secrets,
-    redactors: [Redactor; 2],
+    secrets: SecretValues,
+    redactors: [StreamRedactor; 2],
     waiting: Vec<u8>,
     /// The sink refused a write; nothing is shown any more.
     broken: bool,
 }
 
-impl Tee {
+impl StreamTee {
     /// Shows on `sink`, but not `secrets`.
-    pub(super) fn new(sink: OwnedFd, secrets: Secrets) -> Self {
+    pub(super) fn new(sink: OwnedFd, secrets: SecretValues) -> Self {
         Self { sink, secrets, redactors: Default::default(), waiting: Vec::new(), broken: false }
     }
 
@@ -77,7 +77,7 @@ impl Tee {
     }
 }
 
-impl AsFd for Tee {
+impl AsFd for StreamTee {
     fn as_fd(&self) -> BorrowedFd<'_> {
         self.sink.as_fd()
     }

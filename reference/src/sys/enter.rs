@@ -8,8 +8,8 @@ use nix::errno::Errno;
 use nix::sched::CloneFlags;
 use nix::unistd::Pid;
 
-use super::linux::CapabilityWord;
-use crate::sys::parting::{block_signals, parent_or};
+use super::linux::CapabilityData;
+use crate::sys::fork_guard::{block_signals, parent_or};
 
 /// Forks into the namespaces of `flags`; the child runs `body` and never returns. The caller must
 /// have one thread only. Returns the child and a descriptor of it.
@@ -106,8 +106,8 @@ pub(crate) fn drop_privileges(looks: bool) -> io::Result<()> {
     }
     prctl(libc::PR_CAP_AMBIENT, libc::PR_CAP_AMBIENT_CLEAR_ALL as c_ulong)?;
     let kept = if looks { 1 << CAP_SYS_PTRACE } else { 0 };
-    let word = CapabilityWord { permitted: kept, ..CapabilityWord::default() };
-    super::set_capabilities(&[word, CapabilityWord::default()])?;
+    let word = CapabilityData { permitted: kept, ..CapabilityData::default() };
+    super::set_capabilities(&[word, CapabilityData::default()])?;
     Ok(nix::sys::prctl::set_no_new_privs()?)
 }
 

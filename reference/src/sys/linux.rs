@@ -12,10 +12,10 @@ use nix::fcntl::{FcntlArg, SpliceFFlags, fcntl, splice};
 use nix::unistd::Pid;
 use rustix::process::WaitId;
 
-use super::Stack;
+use super::SharedStack;
 
 /// A process that cannot come to mean another one: its pidfd.
-pub(crate) type Process = OwnedFd;
+pub(crate) type ProcessHandle = OwnedFd;
 
 /// First descriptor that is not a standard stream.
 const FIRST_EXTRA: RawFd = 3;
@@ -48,15 +48,15 @@ pub(crate) fn seal_descriptors() -> io::Result<()> {
 
 /// Starts a child that runs `body` in our memory, on a stack of its own, and waits until it has
 /// executed a program or exited: no page table is copied. The caller must have one thread only.
-pub(crate) fn spawn_child<F: FnOnce() -> i32>(body: F) -> nix::Result<(Pid, Process)> {
-    let stack = Stack::new()?;
+pub(crate) fn spawn_child<F: FnOnce() -> i32>(body: F) -> nix::Result<(Pid, ProcessHandle)> {
+    let stack = SharedStack::new()?;
     let child = super::clone_on(&stack, libc::CLONE_VFORK, &mut Some(body));
     stack.release();
     child
 }
 
 /// A descriptor for the process `pid`: ourselves, or a child that is not reaped.
-pub(crate) fn open_process(pid: Pid) -> io::Result<Process> {
+pub(crate) fn open_process(pid: Pid) -> io::Result<ProcessHandle> {
     // SAFETY: pidfd_open takes two integers and returns a new descriptor.
     let fd = checked(unsafe { libc::syscall(libc::SYS_pidfd_open, pid.as_raw(), 0) })?;
     // SAFETY: the kernel just made this descriptor for us.
@@ -64,7 +64,7 @@ pub(crate) fn open_process(pid: Pid) -> io::Result<Process> {
 }
 
 /// Sends `signal` to the process behind `pidfd`; a process that has ended is no error.
-pub(crate) fn signal_process(pidfd: &Process, signal: i32) -> io::Result<()> {
+pub(crate) fn signal_process(pidfd: &ProcessHandle, signal: i32) -> io::Result<()> {
     let none = std::ptr::null::<libc::siginfo_t>();
     // SAFETY: the descriptor is open; a null siginfo means a plain kill.
     let result = checked(unsafe {
@@ -77,7 +77,7 @@ pub(crate) fn signal_process(pidfd: &Process, signal: i32) -> io::Result<()> {
 }
 
 /// Waits for the end of one child; `None` if it is not ours to reap.
-pub(crate) fn reap_process(process: &Process) -> io::Result<Option<ExitStatus>> {
+pub(crate) fn reap_process(process: &ProcessHandle) -> io::Result<Option<ExitStatus>> {
     super::reaped(&WaitId::PidFd(process.as_fd()))
 }
 
@@ -168,15 +168,15 @@ pub(crate) fn restrict_self(ruleset: &OwnedFd) -> io::Result<()> {
         .map(drop)
 }
 
-/// Returns whether the file system of `folder` declares that it ignores case: by the directory's
+/// Returns whether the file system of `directory` declares that it ignores case: by the directory's
 /// own flag (ext4, f2fs), or by a type that always does.
-pub(crate) fn ignores_case(folder: &std::path::Path) -> bool {
+pub(crate) fn ignores_case(directory: &std::path::Path) -> bool {
     /// vfat, exFAT, NTFS, CIFS, SMB 2, HFS, HFS+.
     const ALWAYS: [i64; 7] =
         [0x4d44, 0x2011_bab0, 0x5346_544e, 0xff53_4d42, 0xfe53_4d42, 0x4244, 0x482b];
     /// `FS_CASEFOLD_FL`.
     const FOLDS: c_long = 0x4000_0000;
-    let Ok(file) = File::open(folder) else { return false };
+    let Ok(file) = File::open(directory) else { return false };
     let kind = nix::sys::statfs::fstatfs(&file).map(|found| found.filesystem_type().0);
     let mut flags: c_long = 0;
     // SAFETY: the number lives through the call, which writes at most that much.
@@ -196,7 +196,7 @@ struct CapabilityHeader {
 /// One word of each capability set.
 #[derive(Clone, Copy, Default)]
 #[repr(C)]
-pub(super) struct CapabilityWord {
+pub(super) struct CapabilityData {
     pub(super) effective: u32,
     pub(super) permitted: u32,
     pub(super) inheritable: u32,
@@ -205,23 +205,23 @@ pub(super) struct CapabilityWord {
 /// Runs `body` with no effective capability in this thread, then puts them back.
 pub(crate) fn without_capabilities<T>(body: impl FnOnce() -> T) -> io::Result<T> {
     let saved = capabilities()?;
-    set_capabilities(&saved.map(|word| CapabilityWord { effective: 0, ..word }))?;
+    set_capabilities(&saved.map(|word| CapabilityData { effective: 0, ..word }))?;
     let result = body();
     set_capabilities(&saved)?;
     Ok(result)
 }
 
 /// The capability sets of this thread.
-pub(super) fn capabilities() -> io::Result<[CapabilityWord; 2]> {
+pub(super) fn capabilities() -> io::Result<[CapabilityData; 2]> {
     let mut header = CapabilityHeader { version: CAPABILITY_VERSION, pid: 0 };
-    let mut words = [CapabilityWord::default(); 2];
+    let mut words = [CapabilityData::default(); 2];
     // SAFETY: header and both words live through the call and have the layout of version 3.
     let got = unsafe { libc::syscall(libc::SYS_capget, &raw mut header, words.as_mut_ptr()) };
     checked(got).map(|_| words)
 }
 
 /// Sets the capability sets of this thread.
-pub(super) fn set_capabilities(words: &[CapabilityWord; 2]) -> io::Result<()> {
+pub(super) fn set_capabilities(words: &[CapabilityData; 2]) -> io::Result<()> {
     let mut header = CapabilityHeader { version: CAPABILITY_VERSION, pid: 0 };
     // SAFETY: header and both words live through the call and have the layout of version 3.
     let set = unsafe { libc::syscall(libc::SYS_capset, &raw mut header, words.as_ptr()) };

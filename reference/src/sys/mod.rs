@@ -9,13 +9,13 @@ mod system;
 mod system;
 
 mod descriptors;
-mod leash;
-mod parting;
+mod fork_guard;
 mod reap;
+mod release_pipe;
 pub(crate) mod signals;
 
 pub(crate) use descriptors::*;
-pub(crate) use leash::*;
 pub(crate) use reap::*;
+pub(crate) use release_pipe::*;
 pub(crate) use signals::default_action;
 pub(crate) use system::*;

@@ -21,7 +21,7 @@ const PTRACE: u32 = 1 << 19;
 
 /// A call that waits for our answer.
 #[derive(Debug, Clone, Copy)]
-pub(crate) struct Notice {
+pub(crate) struct SeccompNotification {
     /// The id that the answer must name.
     pub(crate) id: u64,
     /// The calling thread.
@@ -48,13 +48,13 @@ pub(crate) fn listen(program: &[Step]) -> nix::Result<OwnedFd> {
 }
 
 /// Waits for a call; ENOENT if its caller was killed meanwhile.
-pub(crate) fn next(listener: BorrowedFd<'_>) -> nix::Result<Notice> {
+pub(crate) fn next(listener: BorrowedFd<'_>) -> nix::Result<SeccompNotification> {
     // SAFETY: all zeroes is a valid notice, as the kernel requires.
     let mut notice: libc::seccomp_notif = unsafe { std::mem::zeroed() };
     let request = libc::SECCOMP_IOCTL_NOTIF_RECV as _;
     // SAFETY: the notice lives through the call and has the layout that the request writes.
     Errno::result(unsafe { libc::ioctl(listener.as_raw_fd(), request, &raw mut notice) })?;
-    Ok(Notice {
+    Ok(SeccompNotification {
         id: notice.id,
         thread: Pid::from_raw(notice.pid as i32),
         number: c_long::from(notice.data.nr),

@@ -11,7 +11,7 @@ use nix::sys::socket::{
 };
 use rustix::net::{SendFlags, send};
 
-use super::Process;
+use super::ProcessHandle;
 
 /// Both ends.
 pub(crate) fn packet_pair() -> io::Result<(OwnedFd, OwnedFd)> {
@@ -24,7 +24,11 @@ pub(crate) fn send_packet(socket: impl AsFd, packet: &[u8]) -> rustix::io::Resul
 }
 
 /// Sends one packet with a process: a descriptor cannot come to mean another process, as a pid can.
-pub(crate) fn send_process(socket: impl AsFd, packet: &[u8], sent: &Process) -> nix::Result<()> {
+pub(crate) fn send_process(
+    socket: impl AsFd,
+    packet: &[u8],
+    sent: &ProcessHandle,
+) -> nix::Result<()> {
     let rights = [sent.as_raw_fd()];
     let parts = [ControlMessage::ScmRights(&rights)];
     let socket = socket.as_fd().as_raw_fd();
@@ -37,7 +41,7 @@ pub(crate) fn send_process(socket: impl AsFd, packet: &[u8], sent: &Process) -> 
 pub(crate) fn next_packet(
     socket: impl AsFd,
     packet: &mut [u8],
-) -> io::Result<Option<(usize, Option<Process>)>> {
+) -> io::Result<Option<(usize, Option<ProcessHandle>)>> {
     let mut buffers = [IoSliceMut::new(packet)];
     let mut space = cmsg_space!(RawFd);
     let flags = MsgFlags::MSG_CMSG_CLOEXEC | MsgFlags::MSG_DONTWAIT;

@@ -10,42 +10,42 @@ use nix::unistd::Pid;
 use rustix::io::Errno;
 use rustix::process::{self, WaitId, WaitIdOptions, WaitOptions};
 
-use crate::control::Report;
+use crate::control::InitReport;
 
 /// The result of reaping.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Child {
+pub(crate) enum ReapedChild {
     /// There is none.
     None,
     /// None has ended.
     Running,
     /// This one had ended, like this.
-    Ended(Pid, Report),
+    Ended(Pid, InitReport),
 }
 
 /// waitpid(2) for any child; `block` waits until one has ended.
-pub(crate) fn reap(block: bool) -> io::Result<Child> {
+pub(crate) fn reap(block: bool) -> io::Result<ReapedChild> {
     let options = if block { WaitOptions::empty() } else { WaitOptions::NOHANG };
     match rustix::io::retry_on_intr(|| process::wait(options)) {
-        Err(Errno::CHILD) => Ok(Child::None),
-        other => Ok(other?.map_or(Child::Running, |(child, status)| {
-            let end = told(status.terminating_signal(), status.exit_status());
-            Child::Ended(Pid::from_raw(child.as_raw_nonzero().get()), end)
+        Err(Errno::CHILD) => Ok(ReapedChild::None),
+        other => Ok(other?.map_or(ReapedChild::Running, |(child, status)| {
+            let end = exit_report(status.terminating_signal(), status.exit_status());
+            ReapedChild::Ended(Pid::from_raw(child.as_raw_nonzero().get()), end)
         })),
     }
 }
 
 /// Returns the report of a child that died of `signal`, or else exited with `code`.
-fn told(signal: Option<i32>, code: Option<i32>) -> Report {
-    signal.map_or_else(|| Report::Exited(code.unwrap_or_default()), Report::Signalled)
+fn exit_report(signal: Option<i32>, code: Option<i32>) -> InitReport {
+    signal.map_or_else(|| InitReport::Exited(code.unwrap_or_default()), InitReport::Signalled)
 }
 
 /// Returns the end of `child`, which stays unreaped, if it has ended.
-pub(crate) fn end_of(child: Pid) -> io::Result<Option<Report>> {
+pub(crate) fn end_of(child: Pid) -> io::Result<Option<InitReport>> {
     let Some(child) = process::Pid::from_raw(child.as_raw()) else { return Ok(None) };
     let look = WaitIdOptions::EXITED | WaitIdOptions::NOHANG | WaitIdOptions::NOWAIT;
     let ended = process::waitid(WaitId::Pid(child), look)?;
-    Ok(ended.map(|ended| told(ended.terminating_signal(), ended.exit_status())))
+    Ok(ended.map(|ended| exit_report(ended.terminating_signal(), ended.exit_status())))
 }
 
 /// Returns whether a child, dead or alive, exists in `group` or at all.

@@ -27,13 +27,13 @@ pub(crate) const NOTED: [Signal; 7] = [
 /// No bell: the slot is free.
 const FREE: RawFd = -1;
 
-struct Slot {
+struct SignalSlot {
     bell: AtomicI32,
     counts: [AtomicU32; NOTED.len()],
 }
 
-static SLOTS: [Slot; MOST_CALLS] = [const {
-    Slot { bell: AtomicI32::new(FREE), counts: [const { AtomicU32::new(0) }; NOTED.len()] }
+static SLOTS: [SignalSlot; MOST_CALLS] = [const {
+    SignalSlot { bell: AtomicI32::new(FREE), counts: [const { AtomicU32::new(0) }; NOTED.len()] }
 }; MOST_CALLS];
 
 /// Signals that came and that no call has acted on.
@@ -57,7 +57,7 @@ extern "C" fn note(signal: i32) {
     errno.set();
 }
 
-impl Slot {
+impl SignalSlot {
     fn note(&self, kind: usize) {
         let bell = self.bell.load(SeqCst);
         if bell == FREE {
@@ -73,7 +73,7 @@ impl Slot {
 
 /// Takes a free slot for `bell`, which never blocks; `None` if all are taken.
 pub(crate) fn claim_slot(bell: RawFd) -> Option<usize> {
-    let free = |slot: &Slot| slot.bell.compare_exchange(FREE, bell, SeqCst, SeqCst).is_ok();
+    let free = |slot: &SignalSlot| slot.bell.compare_exchange(FREE, bell, SeqCst, SeqCst).is_ok();
     SLOTS.iter().position(free)
 }
 
@@ -92,7 +92,7 @@ pub(crate) fn take_counts(slot: usize) -> [(Signal, u32); NOTED.len()] {
 }
 
 /// Returns whether `signal` came and no call acted on it; from now on it does not count as owed.
-pub(crate) fn settle(signal: Signal) -> bool {
+pub(crate) fn take_owed(signal: Signal) -> bool {
     index(signal as i32).is_some_and(|kind| OWED[kind].swap(false, SeqCst))
 }
 

@@ -43,7 +43,7 @@ fn e30_an_annotation_can_be_forged_but_not_the_members() {
 #[rstest]
 #[case::e3_missing("no-such-program-here", "No such file or directory (os error 2)")]
 #[case::e4_format("./bad", "Exec format error (os error 8)")]
-#[case::e4_folder("./sub", "Permission denied (os error 13)")]
+#[case::e4_directory("./sub", "Permission denied (os error 13)")]
 #[case::e4_nul("a\0b", "nul byte found in provided data")]
 #[case::e4_empty("", "No such file or directory (os error 2)")]
 fn what_cannot_be_spawned_is_named(#[case] program: &str, #[case] why: &str) {

@@ -3,14 +3,14 @@
 use std::time::{Duration, Instant};
 
 use boxproof_reference::supervise::{
-    Environment, ProcessOutput, ProcessRequest, Unsandboxed, run_process,
+    ProcessEnvironment, ProcessOutput, ProcessRequest, Unsandboxed, run_process,
 };
 use rstest::rstest;
 
 use crate::{run, sh};
 
-fn only(pairs: &[(&str, &str)]) -> Environment {
-    Environment::ClearAndSet(pairs.iter().map(|(n, v)| (n.into(), v.into())).collect())
+fn only(pairs: &[(&str, &str)]) -> ProcessEnvironment {
+    ProcessEnvironment::ClearAndSet(pairs.iter().map(|(n, v)| (n.into(), v.into())).collect())
 }
 
 #[test]

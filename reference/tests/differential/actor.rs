@@ -15,7 +15,7 @@ pub(crate) enum Deed {
     /// Makes a file, and removes it.
     Make,
     /// Makes a directory, and removes it.
-    MakeFolder,
+    MakeDirectory,
     /// Makes a symbolic link, and removes it.
     Link,
 }
@@ -25,12 +25,12 @@ impl Deed {
         (Self::Read, "read"),
         (Self::Write, "write"),
         (Self::Make, "make"),
-        (Self::MakeFolder, "folder"),
+        (Self::MakeDirectory, "directory"),
         (Self::Link, "link"),
     ];
 
     /// Its word.
-    pub(crate) fn word(self) -> &'static str {
+    pub(crate) fn act_name(self) -> &'static str {
         Self::ALL[self as usize].1
     }
 
@@ -41,7 +41,7 @@ impl Deed {
 
 /// The deeds as the actor reads them.
 pub(crate) fn spelt(deeds: &[(Deed, String)]) -> String {
-    deeds.iter().map(|(deed, path)| format!("{}\0{path}\0", deed.word())).collect()
+    deeds.iter().map(|(deed, path)| format!("{}\0{path}\0", deed.act_name())).collect()
 }
 
 /// Does what stdin says; prints `done` or the error's name, one line each.
@@ -70,7 +70,7 @@ fn done(deed: Deed, path: &Path) -> io::Result<()> {
             OpenOptions::new().write(true).create_new(true).open(path)?;
             fs::remove_file(path)
         }
-        Deed::MakeFolder => fs::create_dir(path).and_then(|()| fs::remove_dir(path)),
+        Deed::MakeDirectory => fs::create_dir(path).and_then(|()| fs::remove_dir(path)),
         Deed::Link => {
             std::os::unix::fs::symlink("nowhere", path).and_then(|()| fs::remove_file(path))
         }

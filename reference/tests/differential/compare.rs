@@ -102,11 +102,11 @@ impl Said {
     /// cannot be modified, and nothing is created in an unreadable directory.
     fn expected(&self, deed: Deed, path: &str) -> [bool; 2] {
         let (read, modify) = (self.read[path], self.modify[path]);
-        let folder = path.rsplit_once('/').map_or("", |(folder, _)| folder);
+        let directory = path.rsplit_once('/').map_or("", |(directory, _)| directory);
         match deed {
             Deed::Read => [read, true],
             Deed::Write => [modify, read],
-            _ => [modify, read && self.read[folder]],
+            _ => [modify, read && self.read[directory]],
         }
     }
 }
@@ -144,8 +144,8 @@ impl Scene {
             let both = |path: &str| rules.allow(path) && rules.allow(&self.real(path));
             paths().map(|path| (path.to_owned(), both(path))).collect()
         };
-        let read = Rules::of(&self.policy, "read", "denyRead");
-        let modify = Rules::of(&self.policy, "modify", "denyModify");
+        let read = Rules::from_policy(&self.policy, "read", "denyRead");
+        let modify = Rules::from_policy(&self.policy, "modify", "denyModify");
         Said { read: table(&read), modify: table(&modify) }
     }
 

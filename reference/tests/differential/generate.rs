@@ -47,7 +47,7 @@ impl Dice {
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Thing {
     /// A directory.
-    Folder,
+    Directory,
     /// A file.
     File,
     /// A link to something.
@@ -63,7 +63,7 @@ pub(crate) struct Forest {
 impl Forest {
     /// Grows one in the empty directory `root`.
     pub(crate) fn grow(dice: &mut Dice, root: &Path, links: bool) -> Self {
-        let mut forest = Self { things: vec![(String::new(), Thing::Folder)] };
+        let mut forest = Self { things: vec![(String::new(), Thing::Directory)] };
         forest.fill(dice, root, "", DEPTH);
         if links {
             forest.link(dice, root);
@@ -71,14 +71,14 @@ impl Forest {
         forest
     }
 
-    fn fill(&mut self, dice: &mut Dice, root: &Path, folder: &str, levels: usize) {
+    fn fill(&mut self, dice: &mut Dice, root: &Path, directory: &str, levels: usize) {
         let count = 2 + dice.number(4);
         let names: BTreeSet<&str> = (0..count).map(|_| *dice.one(&NAMES)).collect();
         for name in names {
-            let path = below(folder, name);
+            let path = below(directory, name);
             if levels > 0 && dice.happens(45) {
                 fs::create_dir(root.join(&path)).unwrap();
-                self.things.push((path.clone(), Thing::Folder));
+                self.things.push((path.clone(), Thing::Directory));
                 self.fill(dice, root, &path, levels - 1);
             } else {
                 fs::write(root.join(&path), "text").unwrap();
@@ -89,7 +89,7 @@ impl Forest {
 
     /// A link at the top to some file.
     fn link(&mut self, dice: &mut Dice, root: &Path) {
-        let files: Vec<&String> = self.of(Thing::File).collect();
+        let files: Vec<&String> = self.paths_of_kind(Thing::File).collect();
         if files.is_empty() {
             return;
         }
@@ -98,7 +98,7 @@ impl Forest {
         self.things.push(("link".to_owned(), Thing::Link));
     }
 
-    fn of(&self, thing: Thing) -> impl Iterator<Item = &String> {
+    fn paths_of_kind(&self, thing: Thing) -> impl Iterator<Item = &String> {
         self.things.iter().filter(move |(_, one)| *one == thing).map(|(path, _)| path)
     }
 
@@ -107,19 +107,20 @@ impl Forest {
         let mut deeds = Vec::new();
         for (path, thing) in &self.things {
             deeds.push((Deed::Read, path.clone()));
-            if *thing != Thing::Folder {
+            if *thing != Thing::Directory {
                 deeds.push((Deed::Write, path.clone()));
             }
         }
         let taken: BTreeSet<&String> = self.things.iter().map(|(path, _)| path).collect();
-        for folder in self.of(Thing::Folder) {
+        for directory in self.paths_of_kind(Thing::Directory) {
             for name in NEW.iter().chain(&NAMES[..4]) {
-                let path = below(folder, name);
+                let path = below(directory, name);
                 if !taken.contains(&path) {
-                    deeds.extend([Deed::Make, Deed::MakeFolder].map(|deed| (deed, path.clone())));
+                    deeds
+                        .extend([Deed::Make, Deed::MakeDirectory].map(|deed| (deed, path.clone())));
                 }
             }
-            deeds.push((Deed::Link, below(folder, "new.link")));
+            deeds.push((Deed::Link, below(directory, "new.link")));
         }
         deeds
     }
@@ -131,19 +132,19 @@ impl Forest {
 
     fn rule(&self, dice: &mut Dice) -> String {
         let path = self.some_path(dice);
-        let folder = path.rsplit_once('/').map_or("", |(folder, _)| folder);
+        let directory = path.rsplit_once('/').map_or("", |(directory, _)| directory);
         let name = path.rsplit('/').next().unwrap_or_default().to_owned();
         match dice.number(12) {
             0 | 1 => format!("{path}/**"),
             2 => path,
-            3 => below(folder, "*"),
+            3 => below(directory, "*"),
             4 => "**/*.env".to_owned(),
-            5 => below(folder, "**/*.md"),
+            5 => below(directory, "**/*.md"),
             6 => format!("*/{name}"),
             7 => format!("**/{name}/**"),
-            8 => below(folder, "?"),
+            8 => below(directory, "?"),
             9 => format!("**/{name}"),
-            10 => below(folder, "*.new"),
+            10 => below(directory, "*.new"),
             _ => "**/.env*".to_owned(),
         }
     }
@@ -188,6 +189,6 @@ fn distinct(mut rules: Vec<String>) -> Vec<String> {
 }
 
 /// A path one name further.
-pub(crate) fn below(folder: &str, name: &str) -> String {
-    if folder.is_empty() { name.to_owned() } else { format!("{folder}/{name}") }
+pub(crate) fn below(directory: &str, name: &str) -> String {
+    if directory.is_empty() { name.to_owned() } else { format!("{directory}/{name}") }
 }

@@ -10,7 +10,7 @@ pub(crate) struct Rules(Vec<(bool, String)>);
 
 impl Rules {
     /// Those of the profile `p`, then the denies.
-    pub(crate) fn of(policy: &Value, operation: &str, deny: &str) -> Self {
+    pub(crate) fn from_policy(policy: &Value, operation: &str, deny: &str) -> Self {
         let texts = |list: &Value| -> Vec<String> {
             list.as_array().unwrap().iter().map(|rule| rule.as_str().unwrap().to_owned()).collect()
         };
@@ -37,9 +37,9 @@ fn matches(rule: &str, path: &str) -> bool {
     }
     let plain = rule.replace('[', "\u{0}").replace(']', "[]]").replace('\u{0}', "[[]");
     match plain.strip_suffix("/**") {
-        Some(folder) => {
+        Some(directory) => {
             let mut above = Path::new(path).ancestors().filter(|path| *path != Path::new(""));
-            above.any(|above| fits(folder, above))
+            above.any(|above| fits(directory, above))
         }
         // A star alone is the workspace, too.
         None => fits(&plain, Path::new(path)),

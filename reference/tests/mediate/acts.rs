@@ -75,10 +75,10 @@ pub(crate) fn confined(bed: &Bed, actor: &Path, words: &[&str], policy: &Value) 
 /// its own.
 #[track_caller]
 pub(crate) fn open(bed: &Bed, actor: &Path, words: &[&str]) -> Vec<String> {
-    let folder = bed.out("open");
-    fs::create_dir(&folder).unwrap();
+    let directory = bed.out("open");
+    fs::create_dir(&directory).unwrap();
     let mut command = bed.as_user(actor);
-    command.arg("act").args(words).current_dir(&folder);
+    command.arg("act").args(words).current_dir(&directory);
     let output = command.output().unwrap();
     let said = String::from_utf8_lossy(&output.stderr).into_owned();
     assert!(output.status.success(), "{said}");

@@ -41,7 +41,7 @@ fn every_way(who: &'static str) {
 pub(crate) fn act() {
     fs::create_dir_all("sub/deep").unwrap();
     symlink(".", "here").unwrap();
-    by_folders();
+    by_directories();
     by_files();
     by_moving();
     by_links();
@@ -107,7 +107,7 @@ fn spellings() -> Vec<String> {
     .collect()
 }
 
-fn by_folders() {
+fn by_directories() {
     for path in spellings() {
         let path = text(&path);
         attempt(&format!("mkdir {path:?}"), libc::SYS_mkdir, [at(&path), 0o755, 0, 0, 0, 0]);
@@ -149,12 +149,12 @@ fn by_files() {
 fn by_moving() {
     let new = text(".git");
     let file = text("file");
-    let folder = text("folder");
-    let both = [("file", &file), ("folder", &folder)];
+    let directory = text("directory");
+    let both = [("file", &file), ("directory", &directory)];
     for (label, old) in both {
         let move_it = |how: &str, number, args| {
-            let _gone = fs::remove_dir_all("folder");
-            fs::create_dir("folder").unwrap();
+            let _gone = fs::remove_dir_all("directory");
+            fs::create_dir("directory").unwrap();
             fs::write("file", "").unwrap();
             attempt(&format!("{how} a {label}"), number, args);
         };
@@ -216,10 +216,10 @@ fn by_descriptors() {
     let by_proc = text(&format!("/proc/self/fd/{}", unnamed.as_raw_fd()));
     let (follow, new) = (libc::AT_SYMLINK_FOLLOW as usize, at(&plain));
     attempt("linkat a nameless file", libc::SYS_linkat, [HERE, at(&by_proc), HERE, new, follow, 0]);
-    thread_with_its_own_folder();
+    thread_with_its_own_directory();
 }
 
-fn thread_with_its_own_folder() {
+fn thread_with_its_own_directory() {
     let there = std::env::current_dir().unwrap();
     let _old = fs::remove_file(".git");
     std::thread::spawn(move || {
@@ -229,7 +229,7 @@ fn thread_with_its_own_folder() {
         let made = call(libc::SYS_mkdir, [at(&path), 0o755, 0, 0, 0, 0]);
         let stood = there.join(".git").exists();
         assert_eq!(made.is_ok(), stood);
-        tell("mkdir by a thread with a folder of its own", made);
+        tell("mkdir by a thread with a directory of its own", made);
         let _gone = fs::remove_dir(there.join(".git"));
     })
     .join()

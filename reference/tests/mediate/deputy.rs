@@ -83,7 +83,7 @@ pub(crate) fn act() {
             let path = format!("/proc/{pid}/{way}/made");
             try_open(&format!("through {way} of {}", who(pid)), &path, CREATE);
         }
-        by_folder(pid);
+        by_directory(pid);
     }
     for (label, path) in
         [("name", "/proc/self/comm".into()), ("number", format!("/proc/{me}/comm"))]
@@ -103,11 +103,11 @@ fn who(pid: Pid) -> &'static str {
 }
 
 /// From a descriptor of the other's directory, which everybody may open.
-fn by_folder(pid: Pid) {
-    let folder = fs::File::open(format!("/proc/{pid}")).unwrap();
+fn by_directory(pid: Pid) {
+    let directory = fs::File::open(format!("/proc/{pid}")).unwrap();
     for path in ["mem", "cwd/made", "task/../mem"] {
-        let opened = nix::fcntl::openat(&folder, path, CREATE, Mode::from_bits_truncate(0o644));
-        tell(&format!("{path} by a folder of {}", who(pid)), opened);
+        let opened = nix::fcntl::openat(&directory, path, CREATE, Mode::from_bits_truncate(0o644));
+        tell(&format!("{path} by a directory of {}", who(pid)), opened);
     }
 }
 
@@ -137,8 +137,12 @@ fn closed() {
     let args = [ruleset.as_ptr() as usize, 8, 0, 0, 0, 0];
     shut("Landlock domain", libc::SYS_landlock_create_ruleset, args);
     shut("second listener", libc::SYS_seccomp, listener_args(&[pass()]));
-    let folder = fs::File::open(".").unwrap();
-    shut("btrfs snapshot", libc::SYS_ioctl, [folder.as_raw_fd() as usize, 0x5000_9417, 0, 0, 0, 0]);
+    let directory = fs::File::open(".").unwrap();
+    shut(
+        "btrfs snapshot",
+        libc::SYS_ioctl,
+        [directory.as_raw_fd() as usize, 0x5000_9417, 0, 0, 0, 0],
+    );
     println!("closed: kill pid 1: {}", ignored());
     println!("closed: a core file's name: {}", core_limit());
     let child = forked(|| {

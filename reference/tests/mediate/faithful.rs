@@ -50,7 +50,7 @@ pub(crate) fn act() {
     symlink("nowhere/x", "broken").unwrap();
     nix::unistd::mkfifo("fifo", Mode::S_IRWXU).unwrap();
     opens();
-    folders_and_nodes();
+    directories_and_nodes();
     moves();
     links();
     modes();
@@ -105,7 +105,7 @@ fn opens() {
         ("", 0),
         ("exclusive", libc::O_EXCL),
         ("nofollow", libc::O_NOFOLLOW),
-        ("folder", libc::O_DIRECTORY),
+        ("directory", libc::O_DIRECTORY),
         ("path", libc::O_PATH),
     ];
     for (label, flag) in flags {
@@ -138,7 +138,7 @@ fn opens() {
     tell("open at a file", call(libc::SYS_openat, at_file));
 }
 
-fn folders_and_nodes() {
+fn directories_and_nodes() {
     for path in odd_paths() {
         let name = text(&path);
         tell(
@@ -155,7 +155,7 @@ fn folders_and_nodes() {
     }
     let name = text("node");
     for (label, kind) in
-        [("folder", libc::S_IFDIR), ("link", libc::S_IFLNK), ("device", libc::S_IFCHR)]
+        [("directory", libc::S_IFDIR), ("link", libc::S_IFLNK), ("device", libc::S_IFCHR)]
     {
         let made = call(libc::SYS_mknod, [at(&name), (kind | 0o666) as usize, 0x103, 0, 0, 0]);
         // Root outside may make devices; no user may inside.
@@ -178,9 +178,9 @@ fn moves() {
     shift("missing", "m/no", "m/x", 0);
     shift("missing onto a denied name", "m/no", ".git", 0);
     shift("onto itself", "m/f", "m/f", 0);
-    shift("file onto folder", "m/f", "m/empty", 0);
-    shift("folder onto file", "m/empty", "m/f", 0);
-    shift("onto a full folder", "m/empty", "m/full", 0);
+    shift("file onto directory", "m/f", "m/empty", 0);
+    shift("directory onto file", "m/empty", "m/f", 0);
+    shift("onto a full directory", "m/empty", "m/full", 0);
     shift("into itself", "m/full", "m/full/x/y", 0);
     shift("with a slash", "m/full/", "m/full2/", 0);
     shift("file with a slash", "m/f/", "m/g", 0);
@@ -204,7 +204,7 @@ fn links() {
     link("onto a file", "f", "k1", 0);
     link("a link itself", "l", "k2", 0);
     link("what a link leads to", "l", "k3", libc::AT_SYMLINK_FOLLOW);
-    link("folder", "d", "k4", 0);
+    link("directory", "d", "k4", 0);
     link("missing", "no", "k5", 0);
     link("broken link followed", "broken", "k6", libc::AT_SYMLINK_FOLLOW);
     link("with a slash", "f", "k7/", 0);
@@ -238,8 +238,8 @@ fn links() {
 fn modes() {
     for mask in [0o000, 0o022, 0o077, 0o777] {
         umask(Mode::from_bits_truncate(mask));
-        let (folder, file) = (text("md"), text("mf"));
-        call(libc::SYS_mkdir, [at(&folder), 0o7777, 0, 0, 0, 0]).unwrap();
+        let (directory, file) = (text("md"), text("mf"));
+        call(libc::SYS_mkdir, [at(&directory), 0o7777, 0, 0, 0, 0]).unwrap();
         let fd = call(libc::SYS_creat, [at(&file), 0o7777, 0, 0, 0, 0]).unwrap();
         nix::unistd::close(fd as i32).unwrap();
         let mode = |path: &str| fs::symlink_metadata(path).unwrap().mode();
@@ -356,17 +356,17 @@ fn sockets() {
 }
 
 /// The number of directories that the storm makes.
-const FOLDERS: usize = 3000;
+const DIRECTORIES: usize = 3000;
 
 fn stormy(how: &str) {
     let (bed, actor) = stage(NAMESPACES);
     let lines = confined(&bed, &actor, &["storm", how], &json!({"protect": "metadata"}));
     let [made, twice, signals] = lines.as_slice() else { panic!("{lines:?}") };
-    assert_eq!(made, &format!("made: {FOLDERS}"));
+    assert_eq!(made, &format!("made: {DIRECTORIES}"));
     assert_eq!(twice, "twice: 0", "{signals}");
     let signals: usize = signals.strip_prefix("signals: ").unwrap().parse().unwrap();
     assert!(signals > 100, "{signals} signals are no storm");
-    println!("{how}: {FOLDERS} folders under {signals} signals, none made twice");
+    println!("{how}: {DIRECTORIES} directories under {signals} signals, none made twice");
 }
 
 /// Makes directories under a storm of signals. One that a call of ours did make and still reported
@@ -374,7 +374,7 @@ fn stormy(how: &str) {
 pub(crate) fn act_storm(restart: bool) {
     storm(100, restart);
     let (mut made, mut twice) = (0, 0);
-    for number in 0..FOLDERS {
+    for number in 0..DIRECTORIES {
         let path = text(&format!("s{number}"));
         loop {
             match call(libc::SYS_mkdir, [at(&path), 0o755, 0, 0, 0, 0]) {

@@ -16,7 +16,8 @@ use crate::bed::NAMESPACES;
 use crate::sys::{Shared, at, call};
 
 const HERE: usize = libc::AT_FDCWD as usize;
-const KINDS: [&str; 7] = ["text", "text-open", "link", "folder", "descriptor", "socket", "pattern"];
+const KINDS: [&str; 7] =
+    ["text", "text-open", "link", "directory", "descriptor", "socket", "pattern"];
 /// Attempts of one kind, unless the environment says more.
 const ATTEMPTS: usize = 1500;
 
@@ -49,7 +50,7 @@ fn lost(kind: &'static str) {
     let [all, denied, free] = numbers(&with[0])[..] else { panic!("{with:?}") };
     assert_eq!((all.to_string(), denied), (attempts, 0));
     // A path through the directory itself leads nowhere while that is away.
-    assert!(free > 0 || kind == "folder", "{with:?}");
+    assert!(free > 0 || kind == "directory", "{with:?}");
     assert!(fs::symlink_metadata(bed.ws(".git")).is_err());
 }
 
@@ -125,7 +126,7 @@ fn attempt(kind: &str, text: &Shared, fd: RawFd) {
         "pattern" => {
             fs::rename("tree", "conf").map(|()| 0).map_err(|error| crate::acts::errno(&error))
         }
-        "folder" => mkdir(&path("x/../.git")),
+        "directory" => mkdir(&path("x/../.git")),
         _ => {
             // A descriptor of a directory that is here at one time and elsewhere at another.
             let up = path("../.git");

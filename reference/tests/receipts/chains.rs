@@ -8,7 +8,7 @@ use crate::support::{ACTION, CHAIN, SEQUENCE, Scene, connect, each, send};
 
 const ANCHOR: &str = "/credentialSubject/delegation";
 
-fn of<'a>(receipts: &'a [Value], chain: &str) -> Vec<&'a Value> {
+fn receipts_of_chain<'a>(receipts: &'a [Value], chain: &str) -> Vec<&'a Value> {
     receipts.iter().filter(|receipt| receipt.pointer(CHAIN) == Some(&json!(chain))).collect()
 }
 
@@ -22,7 +22,7 @@ fn two_sandboxes_are_two_chains_anchored_at_the_tip_of_then() {
     }
     let receipts = scene.await_receipts(7);
     for (chain, tip) in [("root/sandbox/a", 0), ("root/sandbox/b", 2)] {
-        let mine = of(&receipts, chain);
+        let mine = receipts_of_chain(&receipts, chain);
         assert_eq!(
             mine.iter().map(|r| &r["credentialSubject"]["chain"]["sequence"]).collect::<Vec<_>>(),
             [1, 2]
@@ -59,7 +59,8 @@ fn where_a_profile_puts_what_the_format_does_not_know(#[case] profile: &str) {
         (&subject["correlation_id"], &runtime["channel"]),
         (&json!("k"), &json!("opensandbox_execd"))
     );
-    let read = boxproof_reference::receipts::reading::read(root.to_string().as_bytes()).unwrap();
+    let read =
+        boxproof_reference::receipts::parsed_receipt::read(root.to_string().as_bytes()).unwrap();
     let parent = json!({"chain_id": "root", "receipt_id": root["id"], "sequence": 1,
         "receipt_hash": read.hash});
     let found = [

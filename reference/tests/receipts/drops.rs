@@ -82,7 +82,7 @@ fn limited(scene: &Scene, bytes: u64) -> Daemon {
     prlimit.arg(format!("--fsize={bytes}"));
     let daemon = scene.command(&[]);
     prlimit.arg(daemon.get_program()).args(daemon.get_args());
-    Daemon::of(prlimit)
+    Daemon::spawn_ready(prlimit)
 }
 
 #[test]

@@ -2,7 +2,7 @@
 
 use std::os::unix::net::UnixListener;
 
-use boxproof_reference::receipts::emit::{EmitError, Emitter, event};
+use boxproof_reference::receipts::emit::{EmitError, FrameEmitter, event};
 use nix::sys::signal::Signal;
 use serde_json::json;
 
@@ -13,7 +13,7 @@ fn failures_are_of_the_published_kinds() {
     let file = vectors("emit_failure_vectors.json");
     for case in file["cases"].as_array().unwrap() {
         let scene = Scene::new();
-        let mut emitter = Emitter::new(scene.socket());
+        let mut emitter = FrameEmitter::new(scene.socket());
         let good = String::from_utf8(frame(json!({}))).unwrap();
         let outcome = match case["name"].as_str().unwrap() {
             "dial_failure_unreachable_socket" => emitter.emit_text(&good),
@@ -28,7 +28,7 @@ fn failures_are_of_the_published_kinds() {
 #[test]
 fn losses_are_counted_and_told_once() {
     let scene = Scene::new();
-    let mut emitter = Emitter::new(scene.socket());
+    let mut emitter = FrameEmitter::new(scene.socket());
     let one = || event("s", "command", json!({"command": "true"}), json!({"exit_code": 0}));
     for lost in 1..=3 {
         assert_eq!(emitter.emit(one()).unwrap_err().category(), "transport_error");
@@ -56,7 +56,7 @@ fn losses_are_counted_and_told_once() {
 fn a_daemon_that_does_not_read_is_a_transport_error_in_bounded_time() {
     let scene = Scene::new();
     let _silent = UnixListener::bind(scene.socket()).unwrap();
-    let mut emitter = Emitter::new(scene.socket());
+    let mut emitter = FrameEmitter::new(scene.socket());
     let big = || event("s", "command", json!("x".repeat(900_000)), json!({}));
     let failed = (0..10).find_map(|_| emitter.emit(big()).err());
     assert_eq!(failed, Some(EmitError::Transport("the daemon does not read".to_owned())));

@@ -8,7 +8,7 @@ use std::path::{Path, PathBuf};
 use std::process::{Command, Output};
 use std::sync::LazyLock;
 
-use boxproof_reference::receipts::reading::read;
+use boxproof_reference::receipts::parsed_receipt::read;
 use nix::sys::signal::Signal;
 use serde_json::{Value, json};
 
@@ -18,11 +18,11 @@ const PACKAGE: &str = "obsigna==0.16.0";
 
 /// A Python that has the package, or why there is none. Made once and kept.
 static PYTHON: LazyLock<Result<PathBuf, String>> = LazyLock::new(|| {
-    let folder = Path::new(env!("CARGO_TARGET_TMPDIR")).join("obsigna-0.16.0");
-    let python = folder.join("bin/python");
+    let directory = Path::new(env!("CARGO_TARGET_TMPDIR")).join("obsigna-0.16.0");
+    let python = directory.join("bin/python");
     let works = |python: &Path| done(Command::new(python).args(["-c", "import obsigna"])).is_ok();
     if !works(&python) {
-        done(Command::new("python3").args(["-m", "venv", "--clear"]).arg(&folder))?;
+        done(Command::new("python3").args(["-m", "venv", "--clear"]).arg(&directory))?;
         let mut pip = Command::new(&python);
         done(pip.args([
             "-m",

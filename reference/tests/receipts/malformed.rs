@@ -1,16 +1,19 @@
 //! Receipts that every verifier must reject, and the reason for each here.
 
 use boxproof_reference::receipts::keys::public_from_pem;
-use boxproof_reference::receipts::verify::{Options, Report, Wanted, verify_file};
+use boxproof_reference::receipts::verify::{
+    ChainExpectations, FileReport, VerifyOptions, verify_file,
+};
 use rstest::rstest;
 use serde_json::Value;
 
 use crate::support::vectors;
 
-fn report(file: &Value, receipts: &[Value]) -> Report {
+fn report(file: &Value, receipts: &[Value]) -> FileReport {
     let key = public_from_pem(file["keys"]["publicKey"].as_str().unwrap()).unwrap();
     let lines: String = receipts.iter().map(|receipt| format!("{receipt}\n")).collect();
-    verify_file(lines.as_bytes(), &key, &Options::default(), Wanted::default()).unwrap()
+    verify_file(lines.as_bytes(), &key, &ChainExpectations::default(), VerifyOptions::default())
+        .unwrap()
 }
 
 #[rstest]

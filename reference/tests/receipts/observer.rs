@@ -69,8 +69,8 @@ fn what_cannot_be_told_is_said_and_counted() {
     let output = observe(&scene, &format!("{name}{more}{ALLOWED}"));
     let said = String::from_utf8(output.stderr).unwrap();
     assert_eq!((output.status.code(), said.lines().count()), (Some(1), 2), "{said}");
-    assert!(said.contains("line 1: not told of: invalid IP address"), "{said}");
-    assert!(said.contains("line 2: not told of: unknown field `via`"), "{said}");
+    assert!(said.contains("line 1: not told of: dst_addr: invalid IP address"), "{said}");
+    assert!(said.contains("line 2: not told of: via: unknown field `via`"), "{said}");
     assert_eq!(scene.await_receipts(2).len(), 2);
     daemon.end(Signal::SIGTERM);
     scene.assert_valid();

@@ -1,4 +1,4 @@
-"""Drives commands, code and files by OpenSandbox's own client: opensandbox.py HOST:PORT FOLDER.
+"""Drives commands, code and files by OpenSandbox's own client: opensandbox.py HOST:PORT DIRECTORY.
 
 Prints what the client saw, as one JSON object.
 """
@@ -7,7 +7,7 @@ import asyncio
 import json
 import sys
 
-# This file has the package's name, and its folder comes first.
+# This file has the package's name, and its directory comes first.
 del sys.path[0]
 
 from opensandbox.adapters.command_adapter import CommandsAdapter
@@ -34,24 +34,24 @@ async def commands(config, endpoint):
     }
 
 
-async def files(config, endpoint, folder):
+async def files(config, endpoint, directory):
     adapter = FilesystemAdapter(config, endpoint)
-    await adapter.create_directories([WriteEntry(path=f"{folder}/d")])
+    await adapter.create_directories([WriteEntry(path=f"{directory}/d")])
     await adapter.write_files(
-        [WriteEntry(path=f"{folder}/d/{name}", data=data) for name, data in (("a", "text a"), ("b", b"\x00b"))]
+        [WriteEntry(path=f"{directory}/d/{name}", data=data) for name, data in (("a", "text a"), ("b", b"\x00b"))]
     )
-    read = await adapter.read_file(f"{folder}/d/a")
-    await adapter.move_files([MoveEntry(src=f"{folder}/d/a", dest=f"{folder}/d/c")])
-    listed = await adapter.list_directory(DirectoryListEntry(path=f"{folder}/d"))
-    await adapter.delete_files([f"{folder}/d/b", f"{folder}/d/c"])
-    await adapter.delete_directories([f"{folder}/d"])
+    read = await adapter.read_file(f"{directory}/d/a")
+    await adapter.move_files([MoveEntry(src=f"{directory}/d/a", dest=f"{directory}/d/c")])
+    listed = await adapter.list_directory(DirectoryListEntry(path=f"{directory}/d"))
+    await adapter.delete_files([f"{directory}/d/b", f"{directory}/d/c"])
+    await adapter.delete_directories([f"{directory}/d"])
     return {"read": read, "listed": [entry.path for entry in listed]}
 
 
-async def main(address, folder):
+async def main(address, directory):
     config = ConnectionConfig(protocol="http")
     endpoint = SandboxEndpoint(endpoint=address)
-    seen = await commands(config, endpoint) | await files(config, endpoint, folder)
+    seen = await commands(config, endpoint) | await files(config, endpoint, directory)
     print(json.dumps(seen))
 
 

@@ -2,8 +2,8 @@
 
 use boxproof_reference::receipts::canonical::canonical;
 use boxproof_reference::receipts::keys::{multibase, private_from_pem, public_from_pem};
-use boxproof_reference::receipts::reading::{Reading, read};
-use boxproof_reference::receipts::verify::{Options, Verification, verify};
+use boxproof_reference::receipts::parsed_receipt::{ParsedReceipt, read};
+use boxproof_reference::receipts::verify::{ChainExpectations, ChainVerification, verify};
 use ed25519_dalek::{Signer, VerifyingKey};
 use rstest::rstest;
 use serde_json::Value;
@@ -14,11 +14,11 @@ fn public(file: &Value) -> VerifyingKey {
     public_from_pem(file["keys"]["publicKey"].as_str().unwrap()).unwrap()
 }
 
-fn readings(receipts: &[Value]) -> Vec<Reading> {
+fn readings(receipts: &[Value]) -> Vec<ParsedReceipt> {
     receipts.iter().map(|receipt| read(receipt.to_string().as_bytes()).unwrap()).collect()
 }
 
-fn verified(file: &Value, receipts: &Value, options: &Options) -> Verification {
+fn verified(file: &Value, receipts: &Value, options: &ChainExpectations) -> ChainVerification {
     verify(&readings(receipts.as_array().unwrap()), &public(file), options)
 }
 
@@ -37,11 +37,11 @@ fn single_receipts(#[case] file: &str, #[case] name: &str) {
     assert_eq!(case["expectedValid"], true);
     let all = readings(std::slice::from_ref(&case["receipt"]));
     assert_eq!(all[0].hash, case["expectedReceiptHash"].as_str().unwrap());
-    let found = verify(&all, &public(&file), &Options::default());
+    let found = verify(&all, &public(&file), &ChainExpectations::default());
     assert!(found.valid, "{found:?}");
     // No receipt holds under another key.
     let other = private_from_pem(OTHER).unwrap().verifying_key();
-    let found = verify(&all, &other, &Options::default());
+    let found = verify(&all, &other, &ChainExpectations::default());
     assert!(!found.receipts[0].signature_valid && !found.valid);
 }
 
@@ -67,7 +67,7 @@ fn signing_gives_the_published_signature(#[case] name: &str) {
     let file = vectors(&format!("{name}_vectors.json"));
     let signing = &file["signing"];
     let all = readings(std::slice::from_ref(&signing["signed"]));
-    let found = verify(&all, &public(&file), &Options::default());
+    let found = verify(&all, &public(&file), &ChainExpectations::default());
     assert!(found.valid, "{found:?}");
     let key = private_from_pem(file["keys"]["privateKey"].as_str().unwrap()).unwrap();
     let text = canonical(&signing["unsigned"]).unwrap();
@@ -80,7 +80,7 @@ fn the_terminal_chain() {
     let file = vectors("v020_vectors.json");
     let case = &file["terminalChain"];
     assert_eq!(case["expectedValidWithRequireTerminal"], true);
-    let options = Options { require_terminal: true, ..Options::default() };
+    let options = ChainExpectations { require_terminal: true, ..ChainExpectations::default() };
     let found = verified(&file, &case["receipts"], &options);
     assert!(found.valid, "{found:?}");
     assert_eq!(found.status, "complete");
@@ -88,14 +88,14 @@ fn the_terminal_chain() {
     short.as_array_mut().unwrap().pop();
     let found = verified(&file, &short, &options);
     assert_eq!(found.error, "require_terminal: last receipt does not have chain.terminal: true");
-    assert!(verified(&file, &short, &Options::default()).valid);
+    assert!(verified(&file, &short, &ChainExpectations::default()).valid);
 }
 
 #[test]
 fn a_repeated_idempotency_key_is_a_warning() {
     let file = vectors("v040_vectors.json");
     let case = &file["duplicateIdempotencyChain"];
-    let found = verified(&file, &case["receipts"], &Options::default());
+    let found = verified(&file, &case["receipts"], &ChainExpectations::default());
     assert!(found.valid);
     assert_eq!(found.warnings.len() as u64, case["expectedWarningCount"].as_u64().unwrap());
     let key = case["duplicateKey"].as_str().unwrap();

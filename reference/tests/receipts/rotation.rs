@@ -1,8 +1,8 @@
 //! Handing over to a new key: the published event, and chains that go on after it.
 
 use boxproof_reference::receipts::keys::{fingerprint, multibase};
-use boxproof_reference::receipts::reading::read;
-use boxproof_reference::receipts::verify::{Options, Verification, verify};
+use boxproof_reference::receipts::parsed_receipt::read;
+use boxproof_reference::receipts::verify::{ChainExpectations, ChainVerification, verify};
 use ed25519_dalek::{SigningKey, VerifyingKey};
 use serde_json::{Value, json};
 
@@ -35,10 +35,10 @@ fn the_published_event_is_valid_under_its_own_old_key() {
     let Some(old) = keys.iter().find(fits) else {
         panic!("the old key is none of the published ones: {said}");
     };
-    let found = verify(&receipt, old, &Options::default());
+    let found = verify(&receipt, old, &ChainExpectations::default());
     assert!(found.valid, "{found:?}");
     let other = keys.iter().find(|key| *key != old).unwrap();
-    let found = verify(&receipt, other, &Options::default());
+    let found = verify(&receipt, other, &ChainExpectations::default());
     assert!(
         found.error.starts_with("key rotation invalid at index 0: old_key_fingerprint mismatch")
     );
@@ -53,14 +53,14 @@ fn event(old: &SigningKey, new: &SigningKey) -> Value {
 }
 
 /// One receipt, the rotation, and one receipt signed with `after`.
-fn chain(event: &Value, signer: &SigningKey, after: &SigningKey) -> Verification {
+fn chain(event: &Value, signer: &SigningKey, after: &SigningKey) -> ChainVerification {
     let mut forge = Forge::new();
     forge.add(json!({}));
     let old = std::mem::replace(&mut forge.key, signer.clone());
     forge.add(json!({"/credentialSubject/keyRotation": event}));
     forge.key = after.clone();
     forge.add(json!({}));
-    verify(&forge.readings(), &old.verifying_key(), &Options::default())
+    verify(&forge.readings(), &old.verifying_key(), &ChainExpectations::default())
 }
 
 #[test]

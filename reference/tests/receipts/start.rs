@@ -40,10 +40,10 @@ fn a_socket_for_owner_and_group() {
 #[rstest]
 #[case::open_to_the_world(0o755)]
 #[case::writable_by_the_world(0o702)]
-fn a_folder_that_others_reach(#[case] mode: u32) {
+fn a_directory_that_others_reach(#[case] mode: u32) {
     let scene = Scene::new();
     let permissions = std::fs::Permissions::from_mode(mode);
-    std::fs::set_permissions(scene.folder.path(), permissions).unwrap();
+    std::fs::set_permissions(scene.directory.path(), permissions).unwrap();
     assert!(refused(&scene).contains("open to the world"));
 }
 

@@ -10,8 +10,10 @@ use std::time::{Duration, Instant};
 
 use boxproof_reference::receipts::canonical::{canonical, unsigned};
 use boxproof_reference::receipts::keys::{self, multibase};
-use boxproof_reference::receipts::reading::{Reading, read};
-use boxproof_reference::receipts::verify::{Options, Report, Wanted, verify_file};
+use boxproof_reference::receipts::parsed_receipt::{ParsedReceipt, read};
+use boxproof_reference::receipts::verify::{
+    ChainExpectations, FileReport, VerifyOptions, verify_file,
+};
 use ed25519_dalek::{Signer, SigningKey, VerifyingKey};
 use nix::sys::signal::{Signal, kill};
 use nix::unistd::Pid;
@@ -22,8 +24,8 @@ const PATIENCE: Duration = Duration::from_secs(30);
 
 /// A published file of vectors.
 pub(crate) fn vectors(name: &str) -> Value {
-    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/receipts/vectors");
-    serde_json::from_slice(&std::fs::read(folder.join(name)).unwrap()).unwrap()
+    let directory = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/receipts/vectors");
+    serde_json::from_slice(&std::fs::read(directory.join(name)).unwrap()).unwrap()
 }
 
 /// A chain that is made by hand, right where nothing else is asked for.
@@ -72,7 +74,7 @@ impl Forge {
             "proofValue": multibase(&self.key.sign(&text).to_bytes())})
     }
 
-    pub(crate) fn readings(&self) -> Vec<Reading> {
+    pub(crate) fn readings(&self) -> Vec<ParsedReceipt> {
         self.receipts.iter().map(|receipt| read(receipt.to_string().as_bytes()).unwrap()).collect()
     }
 
@@ -80,14 +82,14 @@ impl Forge {
         self.receipts.iter().map(|receipt| format!("{receipt}\n")).collect()
     }
 
-    pub(crate) fn report(&self, strict: bool) -> Report {
+    pub(crate) fn report(&self, strict: bool) -> FileReport {
         report(self.lines().as_bytes(), &self.key.verifying_key(), strict)
     }
 }
 
-pub(crate) fn report(lines: &[u8], key: &VerifyingKey, strict: bool) -> Report {
-    let wanted = Wanted { strict, ..Wanted::default() };
-    verify_file(lines, key, &Options::default(), wanted).unwrap()
+pub(crate) fn report(lines: &[u8], key: &VerifyingKey, strict: bool) -> FileReport {
+    let wanted = VerifyOptions { strict, ..VerifyOptions::default() };
+    verify_file(lines, key, &ChainExpectations::default(), wanted).unwrap()
 }
 
 /// Sets a member by its pointer; its parents are made.
@@ -109,20 +111,20 @@ pub(crate) fn set(value: &mut Value, pointer: &str, new: &Value) {
 
 /// A directory with a key, where daemons can be started one after the other.
 pub(crate) struct Scene {
-    pub(crate) folder: TempDir,
+    pub(crate) directory: TempDir,
 }
 
 impl Scene {
     pub(crate) fn new() -> Self {
         let mut builder = tempfile::Builder::new();
         builder.permissions(std::fs::Permissions::from_mode(0o700));
-        let folder = builder.tempdir_in(env!("CARGO_TARGET_TMPDIR")).unwrap();
-        keys::make(&folder.path().join("key")).unwrap();
-        Self { folder }
+        let directory = builder.tempdir_in(env!("CARGO_TARGET_TMPDIR")).unwrap();
+        keys::make(&directory.path().join("key")).unwrap();
+        Self { directory }
     }
 
     pub(crate) fn path(&self, name: &str) -> PathBuf {
-        self.folder.path().join(name)
+        self.directory.path().join(name)
     }
 
     pub(crate) fn socket(&self) -> PathBuf {
@@ -147,7 +149,7 @@ impl Scene {
     }
 
     pub(crate) fn start(&self, more: &[&str]) -> Daemon {
-        Daemon::of(self.command(more))
+        Daemon::spawn_ready(self.command(more))
     }
 
     /// The whole lines of the store.
@@ -175,7 +177,7 @@ impl Scene {
     }
 
     /// Everything in the store is valid, strictly read.
-    pub(crate) fn assert_valid(&self) -> Report {
+    pub(crate) fn assert_valid(&self) -> FileReport {
         let report = report(&self.bytes(), &self.key(), true);
         assert!(report.valid, "{report:#?}");
         report
@@ -206,7 +208,7 @@ impl Daemon {
         Self { child }
     }
 
-    pub(crate) fn of(command: Command) -> Self {
+    pub(crate) fn spawn_ready(command: Command) -> Self {
         let mut daemon = Self::spawned(command);
         let mut line = String::new();
         BufReader::new(daemon.child.stdout.as_mut().unwrap()).read_line(&mut line).unwrap();

@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 use std::process::Command;
 
-use boxproof_reference::receipts::verify::{Options, verify};
+use boxproof_reference::receipts::verify::{ChainExpectations, verify};
 use rstest::rstest;
 use serde_json::{Value, json};
 
@@ -45,7 +45,8 @@ fn no_signed_member_can_be_edited() {
             _ => json!("edited"),
         };
         set(&mut edited.receipts[1], &path, &new);
-        let found = verify(&edited.readings(), &edited.key.verifying_key(), &Options::default());
+        let found =
+            verify(&edited.readings(), &edited.key.verifying_key(), &ChainExpectations::default());
         assert!(!found.receipts[1].signature_valid, "{path}");
         assert!(!found.valid);
     }
@@ -98,7 +99,7 @@ fn what_is_wrong_with_a_chain(
     let found = verify(
         &forge.add(first).add(second).readings(),
         &forge.key.verifying_key(),
-        &Options::default(),
+        &ChainExpectations::default(),
     );
     assert_eq!((found.valid, found.error.as_str(), found.broken_at), (false, error, broken_at));
 }
@@ -121,13 +122,15 @@ fn a_receipt_of_another_chain_is_a_splice() {
 fn what_only_an_outsider_knows() {
     let forge = three();
     let (readings, key) = (forge.readings(), forge.key.verifying_key());
-    let error = |options: Options| verify(&readings, &key, &options).error;
-    let length = |n| Options { expected_length: Some(n), ..Options::default() };
+    let error = |options: ChainExpectations| verify(&readings, &key, &options).error;
+    let length = |n| ChainExpectations { expected_length: Some(n), ..ChainExpectations::default() };
     assert_eq!(error(length(4)), "expected chain length does not match: expected 4, got 3");
     assert_eq!(error(length(3)), "");
     let last = readings[2].hash.clone();
-    let hash =
-        |text: &str| Options { expected_final_hash: Some(text.to_owned()), ..Options::default() };
+    let hash = |text: &str| ChainExpectations {
+        expected_final_hash: Some(text.to_owned()),
+        ..ChainExpectations::default()
+    };
     assert_eq!(error(hash(&last)), "");
     assert_eq!(
         error(hash("sha256:0")),
@@ -138,12 +141,12 @@ fn what_only_an_outsider_knows() {
         (empty.error.as_str(), empty.status),
         ("expected chain length does not match: expected 1, got 0", "unknown")
     );
-    let terminal = Options { require_terminal: true, ..Options::default() };
+    let terminal = ChainExpectations { require_terminal: true, ..ChainExpectations::default() };
     assert!(!verify(&[], &key, &terminal).valid && !verify(&[], &key, &hash(&last)).valid);
-    let empty = verify(&[], &key, &Options::default());
+    let empty = verify(&[], &key, &ChainExpectations::default());
     assert!(empty.valid && empty.status == "unknown");
     // Without a word from outside a cut tail is not seen.
-    assert!(verify(&readings[..2], &key, &Options::default()).valid);
+    assert!(verify(&readings[..2], &key, &ChainExpectations::default()).valid);
 }
 
 #[test]
@@ -155,7 +158,11 @@ fn responses_that_are_supplied_are_compared() {
         let id = readings[0].body.id.clone();
         let bodies: BTreeMap<_, _> =
             bodies.iter().map(|body| (id.clone(), body.as_bytes().to_vec())).collect();
-        verify(&readings, &forge.key.verifying_key(), &Options { bodies, ..Options::default() })
+        verify(
+            &readings,
+            &forge.key.verifying_key(),
+            &ChainExpectations { bodies, ..ChainExpectations::default() },
+        )
     };
     let found = with(&["{}"]);
     assert!(found.valid && found.response_hash_note.is_empty());

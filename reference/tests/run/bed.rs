@@ -24,7 +24,7 @@ pub(crate) const UNCONFINED: &str = "unconfined";
 
 /// A fresh directory, not below any temp directory, with `w` (workspace) and `o` (outside).
 pub(crate) struct Bed {
-    folder: TempDir,
+    directory: TempDir,
     mechanism: &'static str,
     /// `refbox` runs as [`USER`].
     ordinary: bool,
@@ -40,7 +40,7 @@ fn base() -> PathBuf {
     }
     let build = PathBuf::from(env!("CARGO_TARGET_TMPDIR"));
     let replaced = ["/tmp", "/var/tmp", "/dev", "/run"];
-    if !replaced.iter().any(|folder| build.starts_with(folder)) {
+    if !replaced.iter().any(|directory| build.starts_with(directory)) {
         return build;
     }
     let home = PathBuf::from(std::env::var_os("HOME").unwrap());
@@ -66,9 +66,9 @@ impl Bed {
             assert!(works, "this test needs bubblewrap: install the package bubblewrap");
         }
         let ordinary = mechanism == ORDINARY && nix::unistd::geteuid().is_root();
-        let folder = TempDir::new_in(base()).unwrap();
+        let directory = TempDir::new_in(base()).unwrap();
         let mechanism = if mechanism == ORDINARY { NAMESPACES } else { mechanism };
-        let bed = Self { folder, mechanism, ordinary };
+        let bed = Self { directory, mechanism, ordinary };
         if ordinary {
             bring_program(&bed.root());
         }
@@ -78,7 +78,7 @@ impl Bed {
     }
 
     fn root(&self) -> PathBuf {
-        self.folder.path().canonicalize().unwrap()
+        self.directory.path().canonicalize().unwrap()
     }
 
     /// A path in the workspace.
@@ -251,19 +251,19 @@ pub(crate) fn is_alive(nonce: &str) -> bool {
 
 /// Puts the program where an ordinary user gets to. The copy is another process's work: a
 /// descriptor that is open for writing while some test forks would keep it from being executed.
-fn bring_program(folder: &Path) {
-    let to = folder.join("refbox");
+fn bring_program(directory: &Path) {
+    let to = directory.join("refbox");
     if fs::hard_link(program(), &to).is_err() {
         let copied = Command::new("cp").arg(program()).arg(&to).status().unwrap();
         assert!(copied.success());
     }
 }
 
-/// Gives everything in `folder` but the program, which may be a link, to the ordinary user.
-fn hand_over(folder: &Path) {
-    let mut names = vec![folder.to_owned()];
-    list(folder, &mut names);
-    for name in names.into_iter().filter(|name| *name != folder.join("refbox")) {
+/// Gives everything in `directory` but the program, which may be a link, to the ordinary user.
+fn hand_over(directory: &Path) {
+    let mut names = vec![directory.to_owned()];
+    list(directory, &mut names);
+    for name in names.into_iter().filter(|name| *name != directory.join("refbox")) {
         match std::os::unix::fs::lchown(name, Some(USER), Some(USER)) {
             // A run that goes on meanwhile took it away again.
             Err(error) if error.kind() == std::io::ErrorKind::NotFound => {}
@@ -282,9 +282,9 @@ fn merge(into: &mut Value, from: &Value) {
     }
 }
 
-/// Adds what is below `folder`, as far as it is still there: a run may go on meanwhile.
-fn list(folder: &Path, names: &mut Vec<PathBuf>) {
-    let entries = match fs::read_dir(folder) {
+/// Adds what is below `directory`, as far as it is still there: a run may go on meanwhile.
+fn list(directory: &Path, names: &mut Vec<PathBuf>) {
+    let entries = match fs::read_dir(directory) {
         Err(error) if error.kind() == std::io::ErrorKind::NotFound => return,
         entries => entries.unwrap(),
     };

@@ -62,7 +62,7 @@ fn others_may_die_of_a_signal_without_a_name(
 #[case::missing_in_path("no-such-program-here", 127, "No such file or directory (os error 2)")]
 #[case::not_executable("./plain", 126, "Permission denied (os error 13)")]
 #[case::bad_format("./bad", 126, "Exec format error (os error 8)")]
-#[case::folder("./sub", 126, "Permission denied (os error 13)")]
+#[case::directory("./sub", 126, "Permission denied (os error 13)")]
 #[case::no_name("", 127, "No such file or directory (os error 2)")]
 fn what_cannot_be_executed_says_so(
     #[case] program: &str,
@@ -82,7 +82,7 @@ fn what_cannot_be_executed_says_so(
 }
 
 #[rstest]
-fn a_closed_folder_in_path_does_not_make_a_program_exist(
+fn a_closed_directory_in_path_does_not_make_a_program_exist(
     #[values(NAMESPACES, ORDINARY, BUBBLEWRAP)] mechanism: &'static str,
 ) {
     let bed = Bed::new(mechanism);

@@ -110,16 +110,16 @@ fn links_do_not_lead_writes_out(
 ) {
     let bed = Bed::new(mechanism);
     symlink(bed.out("new"), bed.ws("dangling")).unwrap();
-    symlink(bed.out(""), bed.ws("folder")).unwrap();
+    symlink(bed.out(""), bed.ws("directory")).unwrap();
     symlink("real", bed.ws("inside")).unwrap();
-    let line = "echo ok > inside || exit 9; echo x > dangling; echo x > folder/new2; exit 3";
+    let line = "echo ok > inside || exit 9; echo x > dangling; echo x > directory/new2; exit 3";
     bed.sh(&json!({}), line).expect(3).complains("Read-only file system");
     assert_eq!(fs::read_to_string(bed.ws("real")).unwrap(), "ok\n");
     assert_eq!(fs::read_dir(bed.out("")).unwrap().count(), 0);
 }
 
 #[rstest]
-fn a_workspace_behind_a_link_is_its_real_folder(
+fn a_workspace_behind_a_link_is_its_real_directory(
     #[values(NAMESPACES, ORDINARY, BUBBLEWRAP)] mechanism: &'static str,
 ) {
     let bed = Bed::new(mechanism);
@@ -147,19 +147,19 @@ fn a_writable_root_must_not_lead_out_through_a_planted_link(
 #[case::tmp("/tmp")]
 #[case::var_tmp("/var/tmp")]
 #[case::shm("/dev/shm")]
-fn private_temp_folders_are_writable_and_not_the_hosts(
-    #[case] folder: &str,
+fn private_temp_directories_are_writable_and_not_the_hosts(
+    #[case] directory: &str,
     #[values(NAMESPACES, ORDINARY, BUBBLEWRAP)] mechanism: &'static str,
 ) {
     let bed = Bed::new(mechanism);
-    let name = Path::new(folder).join(bed.nonce());
+    let name = Path::new(directory).join(bed.nonce());
     let line = format!("echo x > {0} && cat {0}", name.display());
     assert_eq!(bed.sh(&json!({}), &line).expect(0).out, "x\n");
     assert!(!name.exists());
 }
 
 #[rstest]
-fn the_host_temp_folder_is_shared_only_where_granted(
+fn the_host_temp_directory_is_shared_only_where_granted(
     #[values(NAMESPACES, ORDINARY, BUBBLEWRAP)] mechanism: &'static str,
 ) {
     let bed = Bed::new(mechanism);
@@ -173,7 +173,7 @@ fn the_host_temp_folder_is_shared_only_where_granted(
 }
 
 #[rstest]
-fn without_a_temp_folder_none_is_writable(
+fn without_a_temp_directory_none_is_writable(
     #[values(NAMESPACES, ORDINARY, BUBBLEWRAP)] mechanism: &'static str,
 ) {
     let bed = Bed::new(mechanism);
@@ -183,7 +183,7 @@ fn without_a_temp_folder_none_is_writable(
 }
 
 #[rstest]
-fn a_workspace_in_the_private_temp_folder_is_the_hosts(
+fn a_workspace_in_the_private_temp_directory_is_the_hosts(
     #[values(NAMESPACES, ORDINARY, BUBBLEWRAP)] mechanism: &'static str,
 ) {
     let bed = Bed::new(mechanism);

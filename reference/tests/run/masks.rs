@@ -28,10 +28,10 @@ fn a_masked_file_discloses_and_takes_nothing(
     #[values(NAMESPACES, ORDINARY, BUBBLEWRAP)] mechanism: &'static str,
 ) {
     let bed = Bed::new(mechanism);
-    let folder = if place == "w" { bed.ws("") } else { bed.out("") };
-    let secret = folder.join("s");
+    let directory = if place == "w" { bed.ws("") } else { bed.out("") };
+    let secret = directory.join("s");
     fs::write(&secret, "canary").unwrap();
-    let line = acts(&folder.display().to_string(), &FILE_ACTS);
+    let line = acts(&directory.display().to_string(), &FILE_ACTS);
     let open = bed.sh(&json!({}), &format!("cat {}", secret.display()));
     assert_eq!(open.expect(0).out, "canary");
     let done = bed.sh(&json!({"deny_read": [secret]}), &line);
@@ -41,7 +41,7 @@ fn a_masked_file_discloses_and_takes_nothing(
 }
 
 #[rstest]
-fn a_masked_folder_can_be_neither_entered_nor_filled(
+fn a_masked_directory_can_be_neither_entered_nor_filled(
     #[values(NAMESPACES, ORDINARY, BUBBLEWRAP)] mechanism: &'static str,
 ) {
     let bed = Bed::new(mechanism);
@@ -116,9 +116,9 @@ fn many_masks_hold(#[values(NAMESPACES, ORDINARY, BUBBLEWRAP)] mechanism: &'stat
     bed.sh(&json!({"deny_read": names}), line).expect(3);
 }
 
-/// A line that exits with 3 if every act in `folder` fails, else with 9.
-fn acts(folder: &str, acts: &[&str]) -> String {
-    let mut line = format!("cd '{folder}'\n");
+/// A line that exits with 3 if every act in `directory` fails, else with 9.
+fn acts(directory: &str, acts: &[&str]) -> String {
+    let mut line = format!("cd '{directory}'\n");
     for act in acts {
         line.push_str(&format!("( {act} ) && {{ echo 'worked: {act}'; exit 9; }}\n"));
     }

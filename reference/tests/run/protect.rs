@@ -13,7 +13,7 @@ const NO_WRITE: &str = "echo x > f || exit 9
     rm -rf .git && exit 9; exit 3";
 
 #[rstest]
-fn an_existing_git_folder_is_readable_and_keeps_its_bytes(
+fn an_existing_git_directory_is_readable_and_keeps_its_bytes(
     #[values(NAMESPACES, ORDINARY, BUBBLEWRAP)] mechanism: &'static str,
 ) {
     let bed = Bed::new(mechanism);
@@ -51,7 +51,7 @@ fn a_grant_for_git_opens_nothing_else(
 }
 
 #[rstest]
-fn names_in_extra_roots_are_protected_and_in_nested_folders_not(
+fn names_in_extra_roots_are_protected_and_in_nested_directories_not(
     #[values(NAMESPACES, ORDINARY, BUBBLEWRAP)] mechanism: &'static str,
 ) {
     let bed = Bed::new(mechanism);
@@ -120,7 +120,7 @@ fn other_names_are_removed_as_ever_where_a_link_is_kept(
 }
 
 #[rstest]
-fn a_repository_in_a_folder_is_protected_and_a_new_one_is_its_makers(
+fn a_repository_in_a_directory_is_protected_and_a_new_one_is_its_makers(
     #[values(NAMESPACES, ORDINARY, BUBBLEWRAP)] mechanism: &'static str,
 ) {
     let bed = Bed::new(mechanism);

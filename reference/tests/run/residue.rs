@@ -73,8 +73,8 @@ fn twenty_runs_of_which_half_are_killed_leave_all_as_it_was(
 
 /// A repository with one commit, a nested one, what git ignores, a home and a temp directory.
 fn lay_out(bed: &Bed, links: bool) {
-    for folder in [".idea", "real", "vendor/sub/.git", "vendor/lib", "out"] {
-        fs::create_dir_all(bed.ws(folder)).unwrap();
+    for directory in [".idea", "real", "vendor/sub/.git", "vendor/lib", "out"] {
+        fs::create_dir_all(bed.ws(directory)).unwrap();
     }
     for (file, text) in [
         (".idea/f", "kept"),
@@ -131,10 +131,10 @@ fn names(bed: &Bed) -> Vec<PathBuf> {
 
 /// Every name with kind, mode, length, time of the last change and text.
 fn snapshot(bed: &Bed) -> BTreeMap<PathBuf, String> {
-    names(bed).into_iter().map(|name| (name.clone(), told(&name))).collect()
+    names(bed).into_iter().map(|name| (name.clone(), file_fingerprint(&name))).collect()
 }
 
-fn told(name: &Path) -> String {
+fn file_fingerprint(name: &Path) -> String {
     let found = fs::symlink_metadata(name).unwrap();
     let mode = found.permissions().mode();
     let mut told = format!("{mode:o} {} {}.{}", found.len(), found.mtime(), found.mtime_nsec());

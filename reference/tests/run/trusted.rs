@@ -20,7 +20,7 @@ fn refbox(bed: &Bed, result: &Path) -> (Option<i32>, String) {
 }
 
 #[rstest]
-#[case::folder("res/r.json")]
+#[case::directory("res/r.json")]
 #[case::workspace("r.json")]
 #[case::through_a_link("out/r.json")]
 #[case::through_two("way/r.json")]

@@ -35,21 +35,21 @@ exec "$@"
 pub(crate) fn script() -> &'static Path {
     static MADE: OnceLock<(TempDir, PathBuf)> = OnceLock::new();
     let (_, path) = MADE.get_or_init(|| {
-        let folder = TempDir::new().unwrap();
-        let path = folder.path().join("sandbox-exec");
+        let directory = TempDir::new().unwrap();
+        let path = directory.path().join("sandbox-exec");
         // By another process: one that some test forks meanwhile would hold it open for writing.
         let make = "printf %s \"$1\" > \"$2\" && chmod 755 \"$2\"";
         let mut writer = Command::new("sh");
         let made = writer.args(["-c", make, "sh", TEXT]).arg(&path).status().unwrap();
         assert!(made.success());
-        (folder, path)
+        (directory, path)
     });
     path
 }
 
 /// A directory with `w` (workspace), and `run` (runtime directory) with `seen`.
 pub(crate) struct Bench {
-    folder: TempDir,
+    directory: TempDir,
 }
 
 /// The script's record of one call.
@@ -62,16 +62,16 @@ pub(crate) struct Seen {
 
 impl Bench {
     pub(crate) fn new() -> Self {
-        let folder = TempDir::new().unwrap();
+        let directory = TempDir::new().unwrap();
         for name in ["w", "run", "run/seen"] {
-            fs::create_dir(folder.path().join(name)).unwrap();
+            fs::create_dir(directory.path().join(name)).unwrap();
         }
-        Self { folder }
+        Self { directory }
     }
 
     /// A path in it.
     pub(crate) fn at(&self, path: &str) -> PathBuf {
-        self.folder.path().canonicalize().unwrap().join(path)
+        self.directory.path().canonicalize().unwrap().join(path)
     }
 
     /// The request that runs `line` in the workspace.
@@ -120,7 +120,7 @@ impl Bench {
     }
 
     /// Returns the script's records, call by call.
-    pub(crate) fn seen(&self) -> Vec<Seen> {
+    pub(crate) fn recorded_calls(&self) -> Vec<Seen> {
         let text =
             |n: usize, end: &str| fs::read_to_string(self.at(&format!("run/seen/{n}.{end}")));
         // The lock is the first, and every call leaves three.

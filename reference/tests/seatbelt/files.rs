@@ -19,7 +19,7 @@ pub(crate) fn trials() -> Vec<Trial> {
     vec![
         trial("what_a_killed_run_left_is_cleared_by_the_next", killed),
         trial("runs_at_once_have_a_file_each", parallel),
-        trial("a_folder_that_is_not_ours_alone_is_refused", hostile),
+        trial("a_directory_that_is_not_ours_alone_is_refused", hostile),
         trial("a_session_has_its_own_place", session),
     ]
 }
@@ -35,7 +35,7 @@ fn killed() {
     let (output, _) = bench.done(&bench.request("true"));
     assert_eq!(output.status.code(), Some(0));
     let left = bench.profiles();
-    let of_alive = &bench.seen()[0].words[1];
+    let of_alive = &bench.recorded_calls()[0].words[1];
     assert_eq!(left, [std::path::Path::new(of_alive)]);
     assert_eq!(alive.let_go(), Some(0));
     assert!(bench.profiles().is_empty());
@@ -51,7 +51,7 @@ fn parallel() {
     });
     let there: BTreeSet<_> = bench.profiles().into_iter().collect();
     assert_eq!(there.len(), MANY);
-    let seen = bench.seen();
+    let seen = bench.recorded_calls();
     let given: BTreeSet<_> = seen.iter().map(|seen| (&seen.words[1]).into()).collect();
     assert_eq!((seen.len(), given), (2 * MANY, there));
     for one in running {
@@ -66,7 +66,7 @@ fn hostile() {
         assert_eq!((output.status.code(), &result["error"]["kind"]), (Some(126), &json!("setup")));
         let message = result["error"]["message"].as_str().unwrap();
         assert!(message.contains(words), "{message}");
-        assert!(!bench.at("w/made").exists() && bench.seen().is_empty());
+        assert!(!bench.at("w/made").exists() && bench.recorded_calls().is_empty());
     };
     let linked = Bench::new();
     fs::create_dir(linked.at("elsewhere")).unwrap();
@@ -95,7 +95,7 @@ fn session() {
     };
     let place = bench.at("run/caliban/sandbox/s1.sb");
     let first = bench.waiting("first", request);
-    assert_eq!(bench.seen()[0].words[1], place.display().to_string());
+    assert_eq!(bench.recorded_calls()[0].words[1], place.display().to_string());
     assert_eq!(fs::metadata(&place).unwrap().permissions().mode() & 0o7777, 0o600);
     let (output, result) = bench.done(&request("touch made"));
     assert_eq!((output.status.code(), &result["error"]["kind"]), (Some(126), &json!("setup")));

@@ -31,7 +31,7 @@ fn given() {
     assert_eq!(output.status.code(), Some(0), "{result}");
     assert_eq!((&result["mechanism"], &result["started"]), (&json!("seatbelt"), &json!(true)));
     assert_eq!(result["enforced"]["fs.write"], "partial");
-    let [asked, ran] = <[_; 2]>::try_from(bench.seen()).unwrap();
+    let [asked, ran] = <[_; 2]>::try_from(bench.recorded_calls()).unwrap();
     let temp = String::from_utf8(output.stdout).unwrap();
     let file = &ran.words[1];
     let head = ["-f", file.as_str(), "-D", &format!("TMP={temp}"), "--"].map(str::to_owned);
@@ -91,7 +91,7 @@ fn not_taken() {
     assert_eq!(result["error"]["kind"], "setup");
     let message = result["error"]["message"].as_str().unwrap();
     assert!(message.contains("exit status: 65): sandbox-exec: bad profile"), "{message}");
-    assert_eq!(bench.seen().len(), 1);
+    assert_eq!(bench.recorded_calls().len(), 1);
     assert!(!bench.at("w/made").exists() && bench.profiles().is_empty());
 }
 

@@ -215,7 +215,7 @@ fn a_rule_that_means_something_else_is_told_of() {
     bed.refbox(&["policy", "validate", "host.yaml"]).assert().code(0).stderr(contains(told));
     let check = ["check", "--policy", "host.yaml", "--profile", "dev", "--workspace", "w"];
     let asked = [&check[..], &["read", "src"]].concat();
-    let told_too = contains("`w`: it denies the folder alone; what is in it: `w/**`");
+    let told_too = contains("`w`: it denies the directory alone; what is in it: `w/**`");
     bed.refbox(&asked).assert().code(0).stderr(contains(told)).stderr(told_too);
 }
 

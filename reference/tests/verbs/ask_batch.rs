@@ -49,7 +49,7 @@ impl Bed {
     }
 
     /// The exit code and the answer.
-    fn ask(&self, verb: &str, more: &Value) -> (i32, Value) {
+    fn run_query(&self, verb: &str, more: &Value) -> (i32, Value) {
         let ran = self.command(verb, &self.request(more)).output().unwrap();
         let text = fs::read(self.0.path().join("a.json")).unwrap();
         let answer: Value = serde_json::from_slice(&text).unwrap();
@@ -60,7 +60,7 @@ impl Bed {
     fn check(&self, paths: &Value) -> (i32, Value) {
         let workspace = self.0.path().join("w");
         let more = json!({"profile": "dev", "workspace": workspace, "paths": paths});
-        self.ask("check", &more)
+        self.run_query("check", &more)
     }
 }
 
@@ -111,7 +111,7 @@ fn what_may_be_written_and_not_read_has_a_warning() {
         "documents": [{"name": "h", "text": text}], "profile": "dev",
         "workspace": bed.0.path().join("w"), "paths": [{"op": "modify", "path": "secrets/k"}],
     });
-    let (code, answer) = bed.ask("check", &more);
+    let (code, answer) = bed.run_query("check", &more);
     assert_eq!(code, 0);
     let warning = answer["decisions"][0]["decided"]["warning"].as_str().unwrap();
     assert!(warning.contains("may not be read"), "{warning}");
@@ -119,10 +119,10 @@ fn what_may_be_written_and_not_read_has_a_warning() {
 
 #[test]
 fn a_profile_in_force_has_its_origins() {
-    let (code, answer) = Bed::new().ask("effective", &json!({"profile": "unrestricted"}));
+    let (code, answer) = Bed::new().run_query("effective", &json!({"profile": "unrestricted"}));
     assert_eq!(code, 0);
     // It is the one of who names none.
-    assert_eq!(Bed::new().ask("effective", &json!({})), (code, answer.clone()));
+    assert_eq!(Bed::new().run_query("effective", &json!({})), (code, answer.clone()));
     let read = answer["effective"]["read"].as_array().unwrap();
     let told: Vec<_> = read.iter().map(|rule| (&rule["rule"], &rule["origin"])).collect();
     let wanted = [("**", "fallback"), ("secrets/**", "global_deny")];
@@ -133,14 +133,14 @@ fn a_profile_in_force_has_its_origins() {
 #[test]
 fn faults_have_their_place_and_decide_nothing() {
     let bed = Bed::new();
-    assert_eq!(bed.ask("validate", &json!({})), (0, json!({"valid": {}})));
+    assert_eq!(bed.run_query("validate", &json!({})), (0, json!({"valid": {}})));
     let broken = json!({"documents": [{"name": "h", "text": HOST.replace("secrets", "..")}]});
-    let (code, answer) = bed.ask("validate", &broken);
+    let (code, answer) = bed.run_query("validate", &broken);
     assert_eq!(code, 2);
     let message = "spec.denyRead rule `../**` must stay inside the workspace root";
     let wanted = json!({"message": message, "file": "h", "line": 5, "column": 14});
     assert_eq!(answer["invalid"], wanted);
-    let (code, answer) = bed.ask("effective", &json!({"profile": "nope"}));
+    let (code, answer) = bed.run_query("effective", &json!({"profile": "nope"}));
     assert_eq!(code, 2);
     let why = "policy `default` does not define fsProfile `nope`; it has dev, unrestricted";
     assert_eq!(answer["invalid"]["message"], why);

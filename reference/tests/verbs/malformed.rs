@@ -4,18 +4,18 @@
 
 use std::path::{Path, PathBuf};
 
-use boxproof_reference::dialect::orbit::{Document, PolicyError, PolicySet};
+use boxproof_reference::dialect::orbit::{PolicyDocument, PolicyError, PolicySet};
 
 fn documents() -> Vec<PathBuf> {
-    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/malformed");
+    let directory = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/malformed");
     let mut all: Vec<PathBuf> =
-        folder.read_dir().unwrap().map(|entry| entry.unwrap().path()).collect();
+        directory.read_dir().unwrap().map(|entry| entry.unwrap().path()).collect();
     all.sort();
     all
 }
 
 fn load(name: &str, text: &str) -> Result<PolicySet, PolicyError> {
-    PolicySet::new(&Document::parse(name, name, text)?, None)
+    PolicySet::new(&PolicyDocument::parse(name, name, text)?, None)
 }
 
 #[test]
@@ -58,10 +58,10 @@ fn no_change_of_a_document_panics() {
 }
 
 fn decide(set: &PolicySet) {
-    use boxproof_reference::dialect::orbit::Op;
+    use boxproof_reference::dialect::orbit::PolicyOperation;
     for name in set.profile_names() {
         let profile = set.profile(name).unwrap();
-        for op in [Op::Read, Op::Modify] {
+        for op in [PolicyOperation::Read, PolicyOperation::Modify] {
             let one = profile.decide(op, &["a", "b"]).allowed;
             assert_eq!(one, profile.decide(op, &["a", "b"]).allowed);
         }

@@ -10,12 +10,12 @@ use serde_json::Value;
 /// Returns the status of a block in a workspace of its own, with `bwrap` for the program of that
 /// name.
 fn status(block: &str, bwrap: Option<&str>) -> (i32, Value) {
-    let folder = tempfile::tempdir().unwrap();
-    let config = folder.path().join("config.yaml");
+    let directory = tempfile::tempdir().unwrap();
+    let config = directory.path().join("config.yaml");
     fs::write(&config, format!("sandbox: {{{block}}}\n")).unwrap();
     let mut command = Command::new(env!("CARGO_BIN_EXE_refbox"));
     command.args(["status", "--format", "json", "--config"]).arg(config);
-    command.arg("--workspace").arg(folder.path()).env_remove("REFBOX_BWRAP");
+    command.arg("--workspace").arg(directory.path()).env_remove("REFBOX_BWRAP");
     command.envs(bwrap.map(|bwrap| ("REFBOX_BWRAP", bwrap)));
     let ran = command.output().unwrap();
     let said = serde_json::from_slice(&ran.stdout);

@@ -20,20 +20,20 @@ pub struct ByHand {
     /// The way and the place in which the table was made.
     pub about: String,
     /// The backends, by the name of their column.
-    pub columns: BTreeMap<String, Column>,
+    pub columns: BTreeMap<String, HandColumn>,
     /// The meanings of the words for outcomes, unless a probe defines its own.
-    pub words: BTreeMap<String, Word>,
+    pub words: BTreeMap<String, OutcomeMeaning>,
     /// The probes by id.
-    pub probes: BTreeMap<String, Probe>,
+    pub probes: BTreeMap<String, HandQuestion>,
     /// Known differences between the table and measurements, each with its cause.
     #[serde(default)]
-    pub differences: Vec<Difference>,
+    pub differences: Vec<KnownDifference>,
 }
 
 /// One backend of the table.
 #[derive(Debug, Clone, PartialEq, Eq, Deserialize)]
 #[serde(deny_unknown_fields)]
-pub struct Column {
+pub struct HandColumn {
     /// The backend's name in records; the column's own name by default.
     #[serde(default)]
     pub backend: Option<String>,
@@ -46,7 +46,7 @@ pub struct Column {
 /// The meaning of an outcome.
 #[derive(Debug, Clone, PartialEq, Eq, Deserialize)]
 #[serde(deny_unknown_fields)]
-pub struct Word {
+pub struct OutcomeMeaning {
     /// True if the outcome meets the policy; absent if the policy says nothing about it.
     #[serde(default)]
     pub meets: Option<bool>,
@@ -57,22 +57,22 @@ pub struct Word {
 /// One question.
 #[derive(Debug, Clone, PartialEq, Eq, Deserialize)]
 #[serde(deny_unknown_fields)]
-pub struct Probe {
+pub struct HandQuestion {
     /// The question.
     pub asks: String,
     /// The cases that ask it, too; together they say what was measured.
     pub cases: Vec<String>,
     /// Words that mean something else here.
     #[serde(default)]
-    pub words: BTreeMap<String, Word>,
+    pub words: BTreeMap<String, OutcomeMeaning>,
     /// The outcomes that were seen. A column that is not named was not run.
-    pub seen: Vec<Seen>,
+    pub seen: Vec<HandOutcome>,
 }
 
 /// One outcome, and whose it was.
 #[derive(Debug, Clone, PartialEq, Eq, Deserialize)]
 #[serde(deny_unknown_fields)]
-pub struct Seen {
+pub struct HandOutcome {
     /// The outcome.
     pub word: String,
     /// A further observation.
@@ -91,7 +91,7 @@ pub struct Seen {
 /// A difference that has been looked into.
 #[derive(Debug, Clone, PartialEq, Eq, Deserialize)]
 #[serde(deny_unknown_fields)]
-pub struct Difference {
+pub struct KnownDifference {
     /// The probes.
     pub probes: Vec<String>,
     /// The columns.
@@ -105,7 +105,7 @@ pub struct Difference {
     #[serde(default)]
     pub code: Option<String>,
     /// The circumstance that differs.
-    pub because: Because,
+    pub because: DifferenceCause,
     /// The way in which the circumstance makes the difference.
     pub reason: String,
 }
@@ -113,7 +113,7 @@ pub struct Difference {
 /// A circumstance in which two observations of the same thing can differ.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize)]
 #[serde(rename_all = "kebab-case")]
-pub enum Because {
+pub enum DifferenceCause {
     /// The backend's version, or the system's.
     Version,
     /// The user that ran it.
@@ -124,10 +124,10 @@ pub enum Because {
     Question,
 }
 
-impl Because {
+impl DifferenceCause {
     /// Returns the circumstance's word.
     #[must_use]
-    pub fn word(self) -> &'static str {
+    pub fn keyword(self) -> &'static str {
         match self {
             Self::Version => "version",
             Self::User => "user",
@@ -161,22 +161,31 @@ impl ByHand {
 
     /// Returns the outcome of `column` as `user`, if it was run.
     #[must_use]
-    pub fn seen(&self, probe: &Probe, column: &str, user: UserKind) -> Option<Seen> {
+    pub fn outcome_for(
+        &self,
+        probe: &HandQuestion,
+        column: &str,
+        user: UserKind,
+    ) -> Option<HandOutcome> {
         let users = &self.columns.get(column)?.users;
-        let ran = |seen: &&Seen| seen.covers(column, user) && users.contains(&user);
+        let ran = |seen: &&HandOutcome| seen.covers(column, user) && users.contains(&user);
         probe.seen.iter().find(ran).cloned()
     }
 
     /// Returns the meaning of `word` in `probe`.
     #[must_use]
-    pub fn meaning<'a>(&'a self, probe: &'a Probe, word: &str) -> Option<&'a Word> {
+    pub fn meaning<'a>(
+        &'a self,
+        probe: &'a HandQuestion,
+        word: &str,
+    ) -> Option<&'a OutcomeMeaning> {
         probe.words.get(word).or_else(|| self.words.get(word))
     }
 
     /// The column for `version` of `backend`: that very version's, else the backend's last one.
     #[must_use]
-    pub fn column(&self, backend: &str, version: &str) -> Option<(&str, &Column)> {
-        let of = |(name, column): &(&String, &Column)| {
+    pub fn column(&self, backend: &str, version: &str) -> Option<(&str, &HandColumn)> {
+        let of = |(name, column): &(&String, &HandColumn)| {
             column.backend.as_deref().unwrap_or(name.as_str()) == backend
         };
         let mut all = self.columns.iter().filter(of);
@@ -185,7 +194,7 @@ impl ByHand {
     }
 }
 
-impl Seen {
+impl HandOutcome {
     /// Returns whether this is the outcome that `column` showed to `user`.
     #[must_use]
     pub fn covers(&self, column: &str, user: UserKind) -> bool {
@@ -193,7 +202,7 @@ impl Seen {
     }
 }
 
-impl Difference {
+impl KnownDifference {
     /// Returns whether this explanation covers the verdict and the reason code.
     #[must_use]
     pub fn explains(&self, verdict: Verdict, code: &str) -> bool {

@@ -1,14 +1,14 @@
 //! The checks of a table made by hand, before it is compared with anything.
 
-use super::by_hand::{ByHand, Difference, Probe, Word};
+use super::by_hand::{ByHand, HandQuestion, KnownDifference, OutcomeMeaning};
 use crate::verdict::Verdict;
 
 /// A field and what is wrong with it.
-type Fault = (String, String);
+type TableFault = (String, String);
 
 /// The first thing that is wrong with `table`.
-pub(super) fn fault(table: &ByHand) -> Option<Fault> {
-    let words = table.words.iter().find_map(|(name, word)| self::word("words", name, word));
+pub(super) fn fault(table: &ByHand) -> Option<TableFault> {
+    let words = table.words.iter().find_map(|(name, word)| meaning_fault("words", name, word));
     let mut probes = table.probes.iter();
     let mut differences = table.differences.iter();
     words
@@ -16,7 +16,7 @@ pub(super) fn fault(table: &ByHand) -> Option<Fault> {
         .or_else(|| differences.find_map(|difference| self::difference(table, difference)))
 }
 
-fn word(at: &str, name: &str, word: &Word) -> Option<Fault> {
+fn meaning_fault(at: &str, name: &str, word: &OutcomeMeaning) -> Option<TableFault> {
     let message = if word.verdicts.is_empty() {
         "name the verdicts that say the same"
     } else if word.meets == Some(false) && word.verdicts.contains(&Verdict::Pass) {
@@ -27,19 +27,19 @@ fn word(at: &str, name: &str, word: &Word) -> Option<Fault> {
     Some((format!("{at}.{name}"), message.to_owned()))
 }
 
-fn probe(table: &ByHand, id: &str, probe: &Probe) -> Option<Fault> {
+fn probe(table: &ByHand, id: &str, probe: &HandQuestion) -> Option<TableFault> {
     let at = format!("probes.{id}");
     if probe.cases.is_empty() {
         return Some((format!("{at}.cases"), "name the cases that ask it".to_owned()));
     }
     let own = probe.words.iter();
     own.clone()
-        .find_map(|(name, word)| self::word(&format!("{at}.words"), name, word))
-        .or_else(|| seen(table, probe).map(|message| (format!("{at}.seen"), message)))
+        .find_map(|(name, word)| meaning_fault(&format!("{at}.words"), name, word))
+        .or_else(|| outcome_fault(table, probe).map(|message| (format!("{at}.seen"), message)))
 }
 
 /// Every outcome has a meaning and a column, and every cell at most one outcome.
-fn seen(table: &ByHand, probe: &Probe) -> Option<String> {
+fn outcome_fault(table: &ByHand, probe: &HandQuestion) -> Option<String> {
     for seen in &probe.seen {
         if table.meaning(probe, &seen.word).is_none() {
             return Some(format!("nothing says what `{}` means", seen.word));
@@ -51,14 +51,14 @@ fn seen(table: &ByHand, probe: &Probe) -> Option<String> {
     for (name, column) in &table.columns {
         for user in &column.users {
             if probe.seen.iter().filter(|seen| seen.covers(name, *user)).count() > 1 {
-                return Some(format!("{name} has two outcomes as {}", user.word()));
+                return Some(format!("{name} has two outcomes as {}", user.keyword()));
             }
         }
     }
     None
 }
 
-fn difference(table: &ByHand, difference: &Difference) -> Option<Fault> {
+fn difference(table: &ByHand, difference: &KnownDifference) -> Option<TableFault> {
     let probe = difference.probes.iter().find(|id| !table.probes.contains_key(*id));
     let column = difference.columns.iter().find(|name| !table.columns.contains_key(*name));
     let message = match (probe, column) {

@@ -1,11 +1,11 @@
-//! The measurement of several cases as one answer: [`Measured`].
+//! The measurement of several cases as one answer: [`MeasuredProbe`].
 
 use crate::record::CaseRow;
 use crate::verdict::Verdict;
 
 /// The measurement of one probe.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Measured {
+pub struct MeasuredProbe {
     /// The verdict; `None` if the record lacks a case.
     pub verdict: Option<Verdict>,
     /// The reason code it came with.
@@ -29,9 +29,12 @@ const WEIGHT: [Verdict; 10] = [
     Verdict::Skipped,
 ];
 
-impl Measured {
+impl MeasuredProbe {
     /// Combines the rows of `cases`; `row` finds one.
-    pub(super) fn of<'a>(cases: &[String], row: impl Fn(&str) -> Option<&'a CaseRow>) -> Self {
+    pub(super) fn combine_rows<'a>(
+        cases: &[String],
+        row: impl Fn(&str) -> Option<&'a CaseRow>,
+    ) -> Self {
         let rows: Option<Vec<&CaseRow>> = cases.iter().map(|id| row(id)).collect();
         let Some(rows) = rows else {
             let lacks = cases.iter().find(|id| row(id).is_none());
@@ -43,7 +46,7 @@ impl Measured {
             return Self::nothing("no case".to_owned());
         };
         let (verdict, code) = (Some(heaviest.verdict), heaviest.reason.clone());
-        Self { verdict, code, words: words(heaviest, &rows) }
+        Self { verdict, code, words: measured_text(heaviest, &rows) }
     }
 
     fn nothing(words: String) -> Self {
@@ -51,11 +54,11 @@ impl Measured {
     }
 }
 
-fn words(heaviest: &CaseRow, rows: &[&CaseRow]) -> String {
+fn measured_text(heaviest: &CaseRow, rows: &[&CaseRow]) -> String {
     let verdict = heaviest.verdict;
     let alike = rows.iter().all(|row| row.verdict == verdict);
     if verdict == Verdict::Pass {
-        return verdict.word().to_owned();
+        return verdict.keyword().to_owned();
     }
     let place = if alike { String::new() } else { format!(" at {}", heaviest.id) };
     match heaviest.reason.as_str() {

@@ -9,8 +9,10 @@ mod render;
 
 use std::collections::BTreeMap;
 
-pub use by_hand::{Because, ByHand, Column, Difference, Probe, Seen, Word};
-pub use measured::Measured;
+pub use by_hand::{
+    ByHand, DifferenceCause, HandColumn, HandOutcome, HandQuestion, KnownDifference, OutcomeMeaning,
+};
+pub use measured::MeasuredProbe;
 pub use page::page;
 pub use render::render;
 
@@ -28,14 +30,14 @@ const LEGEND: &str =
 #[derive(Debug, Clone, PartialEq)]
 pub struct Comparison {
     /// One for each column of the matrix that the table has, too.
-    pub columns: Vec<Compared>,
+    pub columns: Vec<ComparedBackend>,
     /// Columns of the matrix that the table does not have, and why.
     pub apart: Vec<String>,
 }
 
 /// One backend under one user.
 #[derive(Debug, Clone, PartialEq)]
-pub struct Compared {
+pub struct ComparedBackend {
     /// The backend and version that was measured.
     pub measured: String,
     /// The user, host and time of the run.
@@ -43,12 +45,12 @@ pub struct Compared {
     /// The table's column and version.
     pub by_hand: String,
     /// One a probe, in the order of their ids.
-    pub lines: Vec<Line>,
+    pub lines: Vec<ComparisonLine>,
 }
 
 /// One probe of one backend under one user.
 #[derive(Debug, Clone, PartialEq)]
-pub struct Line {
+pub struct ComparisonLine {
     /// The probe's id.
     pub probe: String,
     /// The question of the probe.
@@ -58,12 +60,12 @@ pub struct Line {
     /// The measurement.
     pub measured: String,
     /// The relation of the two.
-    pub status: Status,
+    pub status: AgreementStatus,
 }
 
 /// The relation of a measurement and an outcome by hand.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub enum Status {
+pub enum AgreementStatus {
     /// They say the same.
     Agree,
     /// They differ, for a known reason.
@@ -80,22 +82,22 @@ pub enum Status {
 
 /// The number of lines of each status.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
-pub struct Counts {
-    /// See [`Status::Agree`].
+pub struct StatusCounts {
+    /// See [`AgreementStatus::Agree`].
     pub agree: usize,
-    /// See [`Status::Explained`].
+    /// See [`AgreementStatus::Explained`].
     pub explained: usize,
-    /// See [`Status::Differs`].
+    /// See [`AgreementStatus::Differs`].
     pub differ: usize,
-    /// See [`Status::Stale`].
+    /// See [`AgreementStatus::Stale`].
     pub stale: usize,
-    /// See [`Status::Unlearnt`].
+    /// See [`AgreementStatus::Unlearnt`].
     pub unlearnt: usize,
-    /// See [`Status::NotAsked`].
+    /// See [`AgreementStatus::NotAsked`].
     pub not_asked: usize,
 }
 
-impl Counts {
+impl StatusCounts {
     /// Returns the number of lines that were compared.
     #[must_use]
     pub fn compared(self) -> usize {
@@ -119,16 +121,16 @@ impl Counts {
 impl Comparison {
     /// Counts the lines of each status.
     #[must_use]
-    pub fn counts(&self) -> Counts {
-        let mut counts = Counts::default();
+    pub fn counts(&self) -> StatusCounts {
+        let mut counts = StatusCounts::default();
         for line in self.columns.iter().flat_map(|column| &column.lines) {
             *match line.status {
-                Status::Agree => &mut counts.agree,
-                Status::Explained(_) => &mut counts.explained,
-                Status::Differs => &mut counts.differ,
-                Status::Stale(_) => &mut counts.stale,
-                Status::Unlearnt => &mut counts.unlearnt,
-                Status::NotAsked => &mut counts.not_asked,
+                AgreementStatus::Agree => &mut counts.agree,
+                AgreementStatus::Explained(_) => &mut counts.explained,
+                AgreementStatus::Differs => &mut counts.differ,
+                AgreementStatus::Stale(_) => &mut counts.stale,
+                AgreementStatus::Unlearnt => &mut counts.unlearnt,
+                AgreementStatus::NotAsked => &mut counts.not_asked,
             } += 1;
         }
         counts
@@ -154,9 +156,9 @@ pub fn compare(table: &ByHand, matrix: &Matrix<'_>) -> Comparison {
     comparison
 }
 
-fn apart(column: &matrix::Column<'_>, known: bool) -> String {
+fn apart(column: &matrix::MatrixColumn<'_>, known: bool) -> String {
     let label = clean(&backend_label(column.backend));
-    let user = column.header.user.kind.word();
+    let user = column.header.user.kind.keyword();
     if known {
         format!("{label}: not run by hand as {user}")
     } else {
@@ -165,12 +167,12 @@ fn apart(column: &matrix::Column<'_>, known: bool) -> String {
 }
 
 fn compared(
-    column: &matrix::Column<'_>,
+    column: &matrix::MatrixColumn<'_>,
     name: &str,
-    by_hand: &Column,
-    lines: Vec<Line>,
-) -> Compared {
-    Compared {
+    by_hand: &HandColumn,
+    lines: Vec<ComparisonLine>,
+) -> ComparedBackend {
+    ComparedBackend {
         measured: clean(&backend_label(column.backend)),
         place: place_words(column.header),
         by_hand: format!("{name} {}", by_hand.version).trim_end().to_owned(),
@@ -183,18 +185,18 @@ fn lines(
     column: &str,
     user: UserKind,
     rows: &BTreeMap<&str, &CaseRow>,
-) -> Vec<Line> {
-    let line = |(id, probe): (&String, &Probe)| {
-        let seen = table.seen(probe, column, user)?;
-        let measured = Measured::of(&probe.cases, |id| rows.get(id).copied());
+) -> Vec<ComparisonLine> {
+    let line = |(id, probe): (&String, &HandQuestion)| {
+        let seen = table.outcome_for(probe, column, user)?;
+        let measured = MeasuredProbe::combine_rows(&probe.cases, |id| rows.get(id).copied());
         let accepted = table.meaning(probe, &seen.word)?;
         let same = agrees(&seen, accepted, measured.verdict);
         let known = table.differences.iter().filter(|known| known.covers(id, column, user));
-        let known: Vec<&Difference> = known.collect();
-        Some(Line {
+        let known: Vec<&KnownDifference> = known.collect();
+        Some(ComparisonLine {
             probe: id.clone(),
             asks: probe.asks.clone(),
-            by_hand: words(&seen, accepted),
+            by_hand: outcome_text(&seen, accepted),
             status: status(&measured, same, &known),
             measured: clean(&measured.words),
         })
@@ -204,29 +206,32 @@ fn lines(
 
 /// Returns whether the verdict agrees with the outcome. If a rule cannot be stated, not asking is
 /// right, too.
-fn agrees(seen: &Seen, word: &Word, verdict: Option<Verdict>) -> bool {
+fn agrees(seen: &HandOutcome, word: &OutcomeMeaning, verdict: Option<Verdict>) -> bool {
     let unstated = seen.unstated && verdict == Some(Verdict::Unsupported);
     unstated || verdict.is_some_and(|verdict| word.verdicts.contains(&verdict))
 }
 
-fn status(measured: &Measured, same: bool, known: &[&Difference]) -> Status {
-    let reason = |known: &Difference| format!("{}: {}", known.because.word(), known.reason.trim());
+fn status(measured: &MeasuredProbe, same: bool, known: &[&KnownDifference]) -> AgreementStatus {
+    let reason =
+        |known: &KnownDifference| format!("{}: {}", known.because.keyword(), known.reason.trim());
     let verdict = match measured.verdict {
-        None | Some(Verdict::NotApplicable | Verdict::Skipped) => return Status::NotAsked,
+        None | Some(Verdict::NotApplicable | Verdict::Skipped) => return AgreementStatus::NotAsked,
         Some(verdict) => verdict,
     };
     if same {
-        return known.first().map_or(Status::Agree, |known| Status::Stale(reason(known)));
+        return known
+            .first()
+            .map_or(AgreementStatus::Agree, |known| AgreementStatus::Stale(reason(known)));
     }
     match known.iter().find(|known| known.explains(verdict, &measured.code)) {
-        Some(known) => Status::Explained(reason(known)),
-        None if verdict.is_unlearnt() => Status::Unlearnt,
-        None => Status::Differs,
+        Some(known) => AgreementStatus::Explained(reason(known)),
+        None if verdict.is_unlearnt() => AgreementStatus::Unlearnt,
+        None => AgreementStatus::Differs,
     }
 }
 
 /// The outcome with its marks; see [`LEGEND`].
-fn words(seen: &Seen, word: &Word) -> String {
+fn outcome_text(seen: &HandOutcome, word: &OutcomeMeaning) -> String {
     let note = seen.note.iter().map(|note| format!(" ({note})")).collect::<String>();
     let against = if word.meets == Some(false) { "!" } else { "" };
     let unstated = if seen.unstated { "°" } else { "" };

@@ -3,7 +3,7 @@
 use std::fmt::Write as _;
 
 use super::render::{count_line, status_words};
-use super::{ByHand, Compared, Comparison, LEGEND};
+use super::{ByHand, ComparedBackend, Comparison, LEGEND};
 use crate::markdown::escape::text as cell;
 use crate::text::inert;
 
@@ -26,7 +26,7 @@ fn sentence(text: &str) -> String {
     text.replace("; ", ". ")
 }
 
-fn section(out: &mut String, column: &Compared) {
+fn section(out: &mut String, column: &ComparedBackend) {
     let _ = writeln!(out, "## {}, {}\n", cell(&column.measured), user(&column.place));
     let _ = writeln!(out, "Measured: {}. By hand: {}.\n", cell(&column.place), column.by_hand);
     out.push_str("| probe | asks | by hand | measured | |\n|---|---|---|---|---|\n");

@@ -2,7 +2,7 @@
 
 use std::fmt::Write as _;
 
-use super::{Compared, Comparison, Counts, LEGEND, Line, Status};
+use super::{AgreementStatus, ComparedBackend, Comparison, ComparisonLine, LEGEND, StatusCounts};
 use crate::text::{inert, wrap};
 
 /// The column at which the text of explanations begins.
@@ -24,7 +24,7 @@ pub fn render(comparison: &Comparison, width: usize) -> String {
 }
 
 /// Renders the number of lines of each status as one line.
-pub(super) fn count_line(counts: Counts) -> String {
+pub(super) fn count_line(counts: StatusCounts) -> String {
     let kinds = [
         (counts.explained, "explained"),
         (counts.differ, "differ"),
@@ -41,19 +41,19 @@ pub(super) fn count_line(counts: Counts) -> String {
 }
 
 /// Returns the word for a status, and the reason.
-pub(super) fn status_words(status: &Status) -> (&'static str, &str) {
+pub(super) fn status_words(status: &AgreementStatus) -> (&'static str, &str) {
     match status {
-        Status::Agree => ("agree", ""),
-        Status::Explained(reason) => ("explained", reason),
-        Status::Differs => ("DIFFERS", ""),
-        Status::Stale(reason) => ("STALE", reason),
-        Status::Unlearnt => ("NOT LEARNT", ""),
-        Status::NotAsked => ("not asked", ""),
+        AgreementStatus::Agree => ("agree", ""),
+        AgreementStatus::Explained(reason) => ("explained", reason),
+        AgreementStatus::Differs => ("DIFFERS", ""),
+        AgreementStatus::Stale(reason) => ("STALE", reason),
+        AgreementStatus::Unlearnt => ("NOT LEARNT", ""),
+        AgreementStatus::NotAsked => ("not asked", ""),
     }
 }
 
-fn section(out: &mut String, column: &Compared, width: usize) {
-    let Compared { measured, place, by_hand, lines } = column;
+fn section(out: &mut String, column: &ComparedBackend, width: usize) {
+    let ComparedBackend { measured, place, by_hand, lines } = column;
     let heading = format!("{measured}; {place}; by hand: {by_hand}");
     for line in wrap(&heading, width) {
         let _ = writeln!(out, "{line}");
@@ -64,9 +64,9 @@ fn section(out: &mut String, column: &Compared, width: usize) {
     out.push('\n');
 }
 
-fn entry(out: &mut String, line: &Line, width: usize) {
+fn entry(out: &mut String, line: &ComparisonLine, width: usize) {
     let (word, reason) = status_words(&line.status);
-    let Line { probe, asks, by_hand, measured, .. } = line;
+    let ComparisonLine { probe, asks, by_hand, measured, .. } = line;
     let _ = writeln!(out, "  {probe}  {word:10}  {by_hand} / {measured}: {asks}");
     for part in wrap(reason, width.saturating_sub(INDENT)) {
         let _ = writeln!(out, "{:INDENT$}{part}", "");

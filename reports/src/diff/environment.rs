@@ -2,13 +2,17 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use super::pairs::Pair;
-use crate::matrix::{Column, Matrix};
+use super::pairs::ColumnPair;
+use crate::matrix::{Matrix, MatrixColumn};
 use crate::record::Header;
 use crate::text::short_hash;
 
 /// Returns one sentence a change; a change that all columns share is reported once.
-pub(super) fn changes(before: &Matrix<'_>, after: &Matrix<'_>, pairs: &[Pair]) -> Vec<String> {
+pub(super) fn changes(
+    before: &Matrix<'_>,
+    after: &Matrix<'_>,
+    pairs: &[ColumnPair],
+) -> Vec<String> {
     let mut told: BTreeMap<String, Vec<&str>> = BTreeMap::new();
     let mut compared = 0;
     for pair in pairs {
@@ -35,7 +39,7 @@ pub(super) fn changes(before: &Matrix<'_>, after: &Matrix<'_>, pairs: &[Pair]) -
     told.into_iter().map(sentence).collect()
 }
 
-fn of_column(old: &Column<'_>, new: &Column<'_>) -> Vec<String> {
+fn of_column(old: &MatrixColumn<'_>, new: &MatrixColumn<'_>) -> Vec<String> {
     let (was, is) = (old.backend, new.backend);
     let mut changes = Vec::new();
     let mut change = |what: &str, was: &str, is: &str| {

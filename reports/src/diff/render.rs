@@ -1,6 +1,6 @@
 //! A comparison for people: as text ([`terminal`]) and for GitHub ([`markdown`]).
 
-use super::{Diff, Kind, Transition};
+use super::{Diff, Transition, TransitionKind};
 use crate::markdown::escape::{code, text};
 use crate::record::CaseRow;
 use crate::text::{clean, earlier_tries, inert, wrap};
@@ -71,19 +71,21 @@ fn summary(diff: &Diff<'_>) -> String {
     format!("{} compared: {changes}", diff.compared)
 }
 
-fn by_kind<'d, 'a>(diff: &'d Diff<'a>) -> Vec<(Kind, Vec<&'d Transition<'a>>)> {
-    let of_kind = |kind: Kind| diff.transitions.iter().filter(move |found| found.kind == kind);
-    let groups = Kind::ALL.into_iter().map(|kind| (kind, of_kind(kind).collect::<Vec<_>>()));
+fn by_kind<'d, 'a>(diff: &'d Diff<'a>) -> Vec<(TransitionKind, Vec<&'d Transition<'a>>)> {
+    let of_kind =
+        |kind: TransitionKind| diff.transitions.iter().filter(move |found| found.kind == kind);
+    let groups =
+        TransitionKind::ALL.into_iter().map(|kind| (kind, of_kind(kind).collect::<Vec<_>>()));
     groups.filter(|(_, found)| !found.is_empty()).collect()
 }
 
 /// Renders the older and the newer result.
 fn step(transition: &Transition<'_>) -> String {
-    let word = |row: Option<&CaseRow>| row.map_or("not asked".to_owned(), words);
+    let word = |row: Option<&CaseRow>| row.map_or("not asked".to_owned(), verdict_text);
     format!("{} → {}", word(transition.before), word(transition.after))
 }
 
-fn words(row: &CaseRow) -> String {
+fn verdict_text(row: &CaseRow) -> String {
     match row.reason.as_str() {
         _ if row.outcome == Outcome::Flaky => format!("{} (flaky)", row.verdict),
         "" => row.verdict.to_string(),

@@ -1,17 +1,17 @@
 //! The decision on a release ([`decide`]): a run beside the one before, under a policy. Evidence
 //! that is missing, stale or of something else is red, never green.
 
-mod fresh;
+mod freshness;
 mod policy;
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use crate::diff::{Diff, Kind, Transition, diff};
+use crate::diff::{Diff, Transition, TransitionKind, diff};
 use crate::exit::{ExitOptions, is_red};
-use crate::matrix::{Column, Matrix};
+use crate::matrix::{Matrix, MatrixColumn};
 use crate::profile;
-use crate::reading::headline;
 use crate::record::CaseRow;
+use crate::row_reading::headline;
 use crate::text::{earlier_tries, printable};
 use crate::verdict::Outcome;
 
@@ -22,7 +22,7 @@ pub use policy::{
 
 /// The inputs of a gate besides records and policy.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
-pub struct Circumstances {
+pub struct GateInputs {
     /// The time, in seconds since 1970.
     pub now: u64,
     /// The day (UTC), YYYY-MM-DD.
@@ -35,7 +35,7 @@ pub struct Circumstances {
 
 /// The decision of a gate.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
-pub struct Decision {
+pub struct GateDecision {
     /// The reasons why it is red, a line each; an empty list is green.
     pub red: Vec<String>,
     /// Further statements, a line each.
@@ -44,7 +44,7 @@ pub struct Decision {
     pub compared: u64,
 }
 
-impl Decision {
+impl GateDecision {
     /// Returns whether the release may go.
     #[must_use]
     pub fn is_green(&self) -> bool {
@@ -54,7 +54,7 @@ impl Decision {
 
 /// The decision as text, a line a reason; the last line says it all.
 #[must_use]
-pub fn render(decision: &Decision) -> String {
+pub fn render(decision: &GateDecision) -> String {
     let line =
         |mark: &str, text: &String| printable(&format!("{mark}{}", text.replace('\n', " "))) + "\n";
     let told = decision.told.iter().map(|text| line("note: ", text));
@@ -72,11 +72,11 @@ pub fn render(decision: &Decision) -> String {
 pub fn decide(
     policy: &GatePolicy,
     (before, after): (&Matrix<'_>, &Matrix<'_>),
-    circumstances: &Circumstances,
-) -> Decision {
+    circumstances: &GateInputs,
+) -> GateDecision {
     let found = diff(before, after);
-    let mut decision = Decision { compared: found.compared, ..Decision::default() };
-    decision.red.extend(fresh::reasons(policy, (before, after), circumstances));
+    let mut decision = GateDecision { compared: found.compared, ..GateDecision::default() };
+    decision.red.extend(freshness::reasons(policy, (before, after), circumstances));
     decision.red.extend(absent(policy, &found, after));
     if found.compared == 0 {
         decision.red.push("no case is in both runs: nothing was compared".to_owned());
@@ -92,7 +92,7 @@ pub fn decide(
 }
 
 /// Every change for the worse: red, or told why it is not.
-fn changes(policy: &GatePolicy, found: &Diff<'_>, today: &str, decision: &mut Decision) {
+fn changes(policy: &GatePolicy, found: &Diff<'_>, today: &str, decision: &mut GateDecision) {
     let mut used = BTreeSet::new();
     for transition in &found.transitions {
         if found.gone.contains(&transition.column) {
@@ -101,7 +101,7 @@ fn changes(policy: &GatePolicy, found: &Diff<'_>, today: &str, decision: &mut De
         let line = change(found, transition);
         if !transition.kind.is_worse() {
             let failing = |row: &CaseRow| row.verdict.is_failure();
-            if transition.kind == Kind::Added && transition.after.is_some_and(failing) {
+            if transition.kind == TransitionKind::Added && transition.after.is_some_and(failing) {
                 decision.told.push(line);
             }
             continue;
@@ -118,7 +118,7 @@ fn changes(policy: &GatePolicy, found: &Diff<'_>, today: &str, decision: &mut De
                 }
             }
             // Counted below, with those that were flaky before.
-            None if transition.kind == Kind::NewlyFlaky => {}
+            None if transition.kind == TransitionKind::NewlyFlaky => {}
             None if counts(policy, transition) => decision.red.push(line),
             None => decision.told.push(format!("not counted: {line}")),
         }
@@ -131,17 +131,18 @@ fn changes(policy: &GatePolicy, found: &Diff<'_>, today: &str, decision: &mut De
 
 /// Rows that passed on another try alone, those apart that are accepted: red where they are more
 /// than the policy allows.
-fn flaky(policy: &GatePolicy, found: &Diff<'_>, after: &Matrix<'_>, decision: &mut Decision) {
+fn flaky(policy: &GatePolicy, found: &Diff<'_>, after: &Matrix<'_>, decision: &mut GateDecision) {
     let is_accepted = |row: &CaseRow| {
         let same = |transition: &&Transition<'_>| transition.after == Some(row);
-        let newly = found.transitions.iter().filter(|t| t.kind == Kind::NewlyFlaky).find(same);
+        let newly =
+            found.transitions.iter().filter(|t| t.kind == TransitionKind::NewlyFlaky).find(same);
         newly.is_some_and(|transition| accepted(policy, transition).is_some())
     };
     let flaky = |row: &&CaseRow| row.outcome == Outcome::Flaky && !is_accepted(row);
     let (mut counted, mut uncounted) = (Vec::new(), Vec::new());
     for (index, column) in after.columns.iter().enumerate() {
         for row in after.rows_of(index).filter(flaky) {
-            let (label, id, level) = (&column.label, &row.id, row.level.word());
+            let (label, id, level) = (&column.label, &row.id, row.level.keyword());
             let line = format!("flaky: {label}: {id} ({level}): {}", earlier_tries(row));
             let counts = policy.flaky.levels.contains(&row.level);
             if counts { counted.push(line) } else { uncounted.push(format!("not counted: {line}")) }
@@ -177,7 +178,7 @@ fn change(found: &Diff<'_>, transition: &Transition<'_>) -> String {
     let word = |row: Option<&CaseRow>| row.map_or("not asked".to_owned(), headline);
     let column = &found.columns[transition.column];
     let (before, after) = (word(transition.before), word(transition.after));
-    let level = transition.after.or(transition.before).map_or("", |row| row.level.word());
+    let level = transition.after.or(transition.before).map_or("", |row| row.level.keyword());
     let (kind, id) = (transition.kind.heading(), transition.id);
     format!("{kind}: {column}: {id} ({level}): {before} → {after}")
 }
@@ -226,16 +227,17 @@ fn standing(policy: &GatePolicy, after: &Matrix<'_>) -> Vec<String> {
                 _ => continue,
             };
             let (label, id, line) = (&column.label, &row.id, headline(row));
-            reasons.push(format!("{what}: {label}: {id} ({}): {line}", row.level.word()));
+            reasons.push(format!("{what}: {label}: {id} ({}): {line}", row.level.keyword()));
         }
     }
     reasons
 }
 
 /// Sorts the other differences: red if judged cases name the host fact, told otherwise.
-fn environment(found: &Diff<'_>, (before, after): (&Matrix<'_>, &Matrix<'_>)) -> Decision {
-    let mut decision = Decision { told: found.environment.clone(), ..Decision::default() };
-    let identity = |column: &Column<'_>| (column.backend.name.clone(), column.header.user.kind);
+fn environment(found: &Diff<'_>, (before, after): (&Matrix<'_>, &Matrix<'_>)) -> GateDecision {
+    let mut decision = GateDecision { told: found.environment.clone(), ..GateDecision::default() };
+    let identity =
+        |column: &MatrixColumn<'_>| (column.backend.name.clone(), column.header.user.kind);
     for (index, new) in after.columns.iter().enumerate() {
         let Some(old) = before.columns.iter().find(|old| identity(old) == identity(new)) else {
             continue;

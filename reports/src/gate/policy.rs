@@ -6,7 +6,7 @@ use std::path::PathBuf;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use crate::diff::Kind;
+use crate::diff::TransitionKind;
 use crate::profile::Conformance;
 use crate::record::{CaseRow, Level};
 
@@ -98,27 +98,27 @@ pub struct ConformancePolicy {
 
 impl ConformancePolicy {
     /// Returns the scope in which changes of `kind` are red; `None` if they never are.
-    fn scope(&self, kind: Kind) -> Option<&RedScope> {
+    fn scope(&self, kind: TransitionKind) -> Option<&RedScope> {
         match kind {
-            Kind::NewlyOpen => Some(&self.newly_open),
-            Kind::NewlyLeaking => Some(&self.newly_leaking),
-            Kind::NewlyOverBlocked => Some(&self.newly_over_blocked),
-            Kind::NewlyBroken => Some(&self.promise_newly_broken),
-            Kind::CoverageLost => Some(&self.coverage_lost),
-            Kind::Removed => Some(&self.removed),
+            TransitionKind::NewlyOpen => Some(&self.newly_open),
+            TransitionKind::NewlyLeaking => Some(&self.newly_leaking),
+            TransitionKind::NewlyOverBlocked => Some(&self.newly_over_blocked),
+            TransitionKind::NewlyBroken => Some(&self.promise_newly_broken),
+            TransitionKind::CoverageLost => Some(&self.coverage_lost),
+            TransitionKind::Removed => Some(&self.removed),
             // Counted by `FlakyPolicy`, with those that were flaky before.
-            Kind::NewlyFlaky => None,
-            Kind::Fixed
-            | Kind::PartlyFixed
-            | Kind::CoverageGained
-            | Kind::OtherReason
-            | Kind::Added => None,
+            TransitionKind::NewlyFlaky => None,
+            TransitionKind::Fixed
+            | TransitionKind::PartlyFixed
+            | TransitionKind::CoverageGained
+            | TransitionKind::OtherReason
+            | TransitionKind::Added => None,
         }
     }
 
     /// Returns whether a change of `kind` is red in the scope of `row`.
     #[must_use]
-    pub fn is_red(&self, kind: Kind, row: &CaseRow) -> bool {
+    pub fn is_red(&self, kind: TransitionKind, row: &CaseRow) -> bool {
         self.scope(kind).is_some_and(|scope| scope.holds(row))
     }
 }
@@ -251,10 +251,11 @@ impl GatePolicy {
     pub fn check(&self) -> Result<(), String> {
         for (number, accepted) in self.accept.iter().enumerate() {
             let fault = |what: &str| Err(format!("accept number {}: {what}", number + 1));
-            let known = |kind: &Kind| kind.is_worse() && kind.heading() == accepted.change;
-            if !Kind::ALL.iter().any(known) {
-                let words = Kind::ALL.into_iter().filter(|kind| kind.is_worse());
-                let words: Vec<&str> = words.map(Kind::heading).collect();
+            let known =
+                |kind: &TransitionKind| kind.is_worse() && kind.heading() == accepted.change;
+            if !TransitionKind::ALL.iter().any(known) {
+                let words = TransitionKind::ALL.into_iter().filter(|kind| kind.is_worse());
+                let words: Vec<&str> = words.map(TransitionKind::heading).collect();
                 let found = &accepted.change;
                 return fault(&format!("change `{found}` is none of: {}", words.join(", ")));
             }

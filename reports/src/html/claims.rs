@@ -1,15 +1,15 @@
 //! Claims set against results: a row a capability.
 
 use super::escape::text;
-use super::tables::Table;
-use crate::claims::{Claim, Standing, table};
+use super::tables::FigureTable;
+use crate::claims::{CapabilityClaim, ClaimStanding, table};
 use crate::matrix::Matrix;
 use crate::sentences::over_claim_lines;
 
 /// Every capability that some backend claims or some case is about.
 pub(super) fn section(matrix: &Matrix<'_>) -> String {
     let rows = table(matrix);
-    let mut table = Table::new(matrix, "claims against results", "capability");
+    let mut table = FigureTable::new(matrix, "claims against results", "capability");
     for row in &rows {
         table.row(&text(row.capability), row.cells.iter().map(|claim| cell(claim.as_ref())));
     }
@@ -31,8 +31,8 @@ pub(super) fn section(matrix: &Matrix<'_>) -> String {
 
 /// Renders the meanings of the standings.
 fn legend() -> String {
-    let told = Standing::ALL.into_iter().filter(|standing| standing.is_telling());
-    let words = told.map(|s| format!(" {}: {}.", capitalized(s.words()), s.meaning()));
+    let told = ClaimStanding::ALL.into_iter().filter(|standing| standing.is_telling());
+    let words = told.map(|s| format!(" {}: {}.", capitalized(s.standing_label()), s.meaning()));
     words.collect()
 }
 
@@ -41,17 +41,18 @@ fn capitalized(words: &str) -> String {
     first.to_uppercase() + rest
 }
 
-fn cell(cell: Option<&(Claim<'_>, Standing)>) -> String {
+fn cell(cell: Option<&(CapabilityClaim<'_>, ClaimStanding)>) -> String {
     let Some((claim, standing)) = cell else {
         return "<td class=\"nil\">-</td>".to_owned();
     };
     let (class, mark) = match standing {
-        Standing::Confirmed => ("full", None),
-        Standing::Over => ("part", Some('✗')),
-        Standing::Under | Standing::Works => ("less", Some('+')),
-        Standing::Unmeasured => ("nil", Some('?')),
-        Standing::Absent => ("nil", None),
+        ClaimStanding::Confirmed => ("full", None),
+        ClaimStanding::Over => ("part", Some('✗')),
+        ClaimStanding::Under | ClaimStanding::Works => ("less", Some('+')),
+        ClaimStanding::Unmeasured => ("nil", Some('?')),
+        ClaimStanding::Absent => ("nil", None),
     };
-    let words = mark.map(|mark| format!("<b>{mark} {}</b>", standing.words())).unwrap_or_default();
+    let words =
+        mark.map(|mark| format!("<b>{mark} {}</b>", standing.standing_label())).unwrap_or_default();
     format!("<td class=\"{class}\">{} {} {words}</td>", text(claim.level), claim.share)
 }

@@ -2,9 +2,9 @@
 
 use super::escape::text;
 use super::head::levels;
-use super::tables::{Table, link, share_class};
-use crate::conformance::Share;
-use crate::matrix::{Matrix, Section};
+use super::tables::{FigureTable, link, share_class};
+use crate::conformance::PassedShare;
+use crate::matrix::{AreaSection, Matrix};
 use crate::record::{CaseRow, Level};
 
 /// A table a level.
@@ -17,8 +17,8 @@ pub(super) fn section(matrix: &Matrix<'_>) -> String {
 }
 
 fn table(matrix: &Matrix<'_>, level: Level) -> String {
-    let name = format!("conformance at level {}", level.word());
-    let mut table = Table::new(matrix, &name, level.word());
+    let name = format!("conformance at level {}", level.keyword());
+    let mut table = FigureTable::new(matrix, &name, level.keyword());
     for section in &matrix.sections {
         let rows: Vec<Vec<&CaseRow>> =
             (0..matrix.columns.len()).map(|column| rows(section, column, level)).collect();
@@ -32,15 +32,15 @@ fn table(matrix: &Matrix<'_>, level: Level) -> String {
     table.end()
 }
 
-fn rows<'a>(section: &Section<'a>, column: usize, level: Level) -> Vec<&'a CaseRow> {
+fn rows<'a>(section: &AreaSection<'a>, column: usize, level: Level) -> Vec<&'a CaseRow> {
     let rows = section.rows.iter().filter_map(|row| row.cells[column]);
     rows.filter(|row| row.level == level).collect()
 }
 
-fn cell(area: &str, level: Level, label: &str, share: Share) -> String {
-    if share == Share::default() {
+fn cell(area: &str, level: Level, label: &str, share: PassedShare) -> String {
+    if share == PassedShare::default() {
         return format!("<td class=\"nil\">{share}</td>");
     }
-    let filters = [("area", area), ("level", level.word()), ("backend", label)];
+    let filters = [("area", area), ("level", level.keyword()), ("backend", label)];
     link(share_class(share), &filters, &share.to_string())
 }

@@ -5,10 +5,10 @@ use serde_json::{Value, json};
 
 use super::escape::lines;
 use super::intern::Interner;
-use super::words;
+use super::verdict_labels;
 use crate::label::host_label;
-use crate::matrix::{Column, Matrix, MatrixRow};
-use crate::record::{ArmName, ArmRow, Asked, CaseRow, Level, TwinState};
+use crate::matrix::{Matrix, MatrixColumn, MatrixRow};
+use crate::record::{ArmName, ArmRow, CaseQuestion, CaseRow, Level, TwinState};
 use crate::text::{clean, earlier_words, end_words};
 use crate::verdict::Verdict;
 
@@ -22,22 +22,22 @@ const TWINS: [TwinState; 4] =
 /// One cell: verdict, outcome and twin by number; milliseconds; arms as (number, milliseconds);
 /// then texts by number: reason, message, reproduce line, known failure, its link.
 #[derive(Serialize)]
-struct Cell(usize, usize, usize, f64, Vec<(usize, f64)>, [usize; 5]);
+struct CellData(usize, usize, usize, f64, Vec<(usize, f64)>, [usize; 5]);
 
 /// One arm but for its duration: name, end, stdout, whether cut, stderr, whether cut,
 /// observation, oracles as (what, holds, seen); all texts by number.
 #[derive(Clone, PartialEq, Eq, Hash, Serialize)]
-struct Arm(&'static str, usize, usize, bool, usize, bool, usize, Vec<(usize, bool, usize)>);
+struct ArmData(&'static str, usize, usize, bool, usize, bool, usize, Vec<(usize, bool, usize)>);
 
-struct Tables {
+struct PageTables {
     texts: Interner<String>,
-    arms: Interner<Arm>,
+    arms: Interner<ArmData>,
 }
 
 /// Everything the script needs, as plain JSON.
-pub(super) fn of(matrix: &Matrix<'_>) -> Value {
+pub(super) fn page_data(matrix: &Matrix<'_>) -> Value {
     // Text 0 is empty, so that 0 reads as nothing.
-    let mut tables = Tables {
+    let mut tables = PageTables {
         texts: Interner::starting_with([String::new()]),
         arms: Interner::starting_with([]),
     };
@@ -45,13 +45,13 @@ pub(super) fn of(matrix: &Matrix<'_>) -> Value {
     let cases: Vec<Value> = rows.map(|row| tables.case(row)).collect();
     json!({
         "verdicts": Verdict::ALL.map(|v| json!({
-            "word": v.word(), "symbol": words::symbol(v), "judged": v.is_judged(),
+            "word": v.keyword(), "symbol": verdict_labels::symbol(v), "judged": v.is_judged(),
         })),
-        "outcomes": words::outcomes(matrix)
-            .map(|o| json!({"word": o.word(), "means": words::outcome(o)}))
+        "outcomes": verdict_labels::outcomes(matrix)
+            .map(|o| json!({"word": o.keyword(), "means": verdict_labels::outcome(o)}))
             .collect::<Vec<_>>(),
-        "twins": TWINS.map(words::twin),
-        "levels": Level::ALL.map(Level::word),
+        "twins": TWINS.map(verdict_labels::twin),
+        "levels": Level::ALL.map(Level::keyword),
         "columns": matrix.columns.iter().map(column).collect::<Vec<_>>(),
         "cases": cases,
         "texts": tables.texts.into_values(),
@@ -59,12 +59,12 @@ pub(super) fn of(matrix: &Matrix<'_>) -> Value {
     })
 }
 
-fn column(column: &Column<'_>) -> Value {
+fn column(column: &MatrixColumn<'_>) -> Value {
     json!({
         "label": clean(&column.label),
         "name": clean(&column.backend.name),
         "version": clean(&column.backend.version),
-        "user": column.header.user.kind.word(),
+        "user": column.header.user.kind.keyword(),
         "host": clean(&host_label(column.header)),
         "claims": column.backend.claims.iter()
             .map(|(capability, level)| (clean(capability), clean(level)))
@@ -72,16 +72,16 @@ fn column(column: &Column<'_>) -> Value {
     })
 }
 
-impl Tables {
+impl PageTables {
     fn case(&mut self, row: &MatrixRow<'_>) -> Value {
-        let cells: Vec<Option<Cell>> =
+        let cells: Vec<Option<CellData>> =
             row.cells.iter().map(|cell| cell.map(|row| self.cell(row))).collect();
         let any = row.cells.iter().flatten().next();
         let words = |list: &[String]| list.iter().map(|word| clean(word)).collect::<Vec<_>>();
         json!({
             "id": clean(row.id),
             "area": any.map(|any| clean(&any.area)),
-            "level": any.map(|any| any.level.word()),
+            "level": any.map(|any| any.level.keyword()),
             "purpose": any.map(|any| clean(&any.purpose)),
             "requirements": any.map(|any| words(&any.requirements)),
             "needs": any.map(|any| words(&any.needs)),
@@ -90,20 +90,20 @@ impl Tables {
         })
     }
 
-    fn cell(&mut self, row: &CaseRow) -> Cell {
-        let arms = row.arms.iter().map(|arm| (arm.arm.word(), arm));
+    fn cell(&mut self, row: &CaseRow) -> CellData {
+        let arms = row.arms.iter().map(|arm| (arm.arm.keyword(), arm));
         let earlier = row.earlier.iter().flat_map(|earlier| &earlier.arms);
         let arms = arms.chain(earlier.map(|arm| (earlier_word(arm.arm), arm)));
         let arms = arms.map(|(name, arm)| (self.arm(name, arm), tenths(arm.duration_ms))).collect();
         let known = row.known.as_ref();
         let texts = [
             clean(&row.reason),
-            clean(&told(row)),
+            clean(&message_with_tries(row)),
             row.reproduce.as_deref().map(|line| template(line, row)).unwrap_or_default(),
             known.map(|known| clean(&known.reason)).unwrap_or_default(),
             known.and_then(|known| known.link.as_deref()).map(clean).unwrap_or_default(),
         ];
-        Cell(
+        CellData(
             row.verdict as usize,
             row.outcome as usize,
             row.twin as usize,
@@ -122,12 +122,12 @@ impl Tables {
         let oracles = oracles.collect();
         let (end, seen) = (text(end_words(arm.exit)), text(observation.unwrap_or_default()));
         let (cut_out, cut_err) = (arm.stdout.truncated, arm.stderr.truncated);
-        self.arms.number(Arm(name, end, stdout, cut_out, stderr, cut_err, seen, oracles))
+        self.arms.number(ArmData(name, end, stdout, cut_out, stderr, cut_err, seen, oracles))
     }
 }
 
 /// The message, and what earlier tries came to.
-fn told(row: &CaseRow) -> String {
+fn message_with_tries(row: &CaseRow) -> String {
     let earlier = row.earlier.iter().map(|t| format!("earlier try: {}", earlier_words(t)));
     let parts = std::iter::once(row.message.clone()).chain(earlier);
     parts.filter(|part| !part.is_empty()).collect::<Vec<_>>().join("; ")
@@ -145,7 +145,7 @@ fn earlier_word(arm: ArmName) -> &'static str {
 /// Returns the parts of the case's question, as (name, text); nothing in records of format 1.
 fn asked(row: &MatrixRow<'_>) -> Vec<(&'static str, String)> {
     let parts = row.cells.iter().flatten().find_map(|row| row.asked.as_ref());
-    let parts = parts.into_iter().flat_map(Asked::parts);
+    let parts = parts.into_iter().flat_map(CaseQuestion::parts);
     parts.map(|(name, text)| (name, lines(text))).collect()
 }
 

@@ -2,7 +2,7 @@
 
 use super::escape::text;
 use super::head::levels;
-use super::words;
+use super::verdict_labels;
 use crate::matrix::Matrix;
 use crate::record::Level;
 use crate::verdict::{Outcome, Verdict};
@@ -13,7 +13,7 @@ const FEW_COLUMNS: usize = 5;
 /// The head of the matrix, the filters, and what they leave.
 pub(super) fn form(matrix: &Matrix<'_>) -> String {
     let areas = matrix.sections.iter().map(|section| text(section.area));
-    let outcomes = words::outcomes(matrix);
+    let outcomes = verdict_labels::outcomes(matrix);
     format!(
         "<section id=\"matrix\" aria-labelledby=\"matrix-head\">\n\
          <h2 id=\"matrix-head\">Matrix</h2>\n\
@@ -30,8 +30,8 @@ pub(super) fn form(matrix: &Matrix<'_>) -> String {
          <kbd>Esc</kbd> closes · in a cell <kbd>←</kbd> <kbd>→</kbd> backend, <kbd>j</kbd> \
          <kbd>k</kbd> case</p>\n",
         select("area", "every area", areas),
-        select("level", "every level", levels(matrix).map(Level::word).map(str::to_owned)),
-        select("outcome", "every outcome", outcomes.map(|o| o.word().to_owned())),
+        select("level", "every level", levels(matrix).map(Level::keyword).map(str::to_owned)),
+        select("outcome", "every outcome", outcomes.map(|o| o.keyword().to_owned())),
         verdicts(matrix),
         backends(matrix),
     )
@@ -46,14 +46,14 @@ fn select(name: &str, all: &str, values: impl Iterator<Item = String>) -> String
 }
 
 /// Every verdict some cell has.
-fn seen(matrix: &Matrix<'_>) -> impl Iterator<Item = Verdict> {
+fn present_verdicts(matrix: &Matrix<'_>) -> impl Iterator<Item = Verdict> {
     Verdict::ALL.into_iter().filter(|verdict| matrix.rows().any(|row| row.verdict == *verdict))
 }
 
 fn verdicts(matrix: &Matrix<'_>) -> String {
-    let chips: String = seen(matrix)
+    let chips: String = present_verdicts(matrix)
         .map(|verdict| {
-            let (word, symbol) = (verdict.word(), words::symbol(verdict));
+            let (word, symbol) = (verdict.keyword(), verdict_labels::symbol(verdict));
             format!(
                 "<label class=\"chip {word}\"><input type=\"checkbox\" name=\"verdict\" \
                  value=\"{word}\">{symbol} {word}</label>\n"
@@ -86,16 +86,16 @@ fn backends(matrix: &Matrix<'_>) -> String {
 /// Renders the meanings of the words and symbols; open if there is room for it next to the totals.
 pub(super) fn legend(matrix: &Matrix<'_>) -> String {
     let open = if matrix.columns.len() <= FEW_COLUMNS { " open" } else { "" };
-    let entries: String = seen(matrix)
+    let entries: String = present_verdicts(matrix)
         .map(|verdict| {
-            let (word, symbol) = (verdict.word(), words::symbol(verdict));
-            let meaning = words::meaning(verdict);
+            let (word, symbol) = (verdict.keyword(), verdict_labels::symbol(verdict));
+            let meaning = verdict_labels::meaning(verdict);
             format!(
                 "<dt><span class=\"chip {word}\">{symbol} {word}</span></dt><dd>{meaning}</dd>\n"
             )
         })
         .collect();
-    let is_flaky = words::outcomes(matrix).any(|outcome| outcome == Outcome::Flaky);
+    let is_flaky = verdict_labels::outcomes(matrix).any(|outcome| outcome == Outcome::Flaky);
     let flaky = match is_flaky {
         true => "<dt>flaky</dt><dd>passed, and an earlier try of the same run did not</dd>\n",
         false => "",

@@ -1,7 +1,7 @@
 //! Findings in detail for readers without scripts; with scripts the panel shows them instead.
 
 use super::escape::{lines, markup, text};
-use crate::findings::{Kind, findings};
+use crate::findings::{FindingKind, findings};
 use crate::matrix::Matrix;
 use crate::terminal::finding_text;
 
@@ -11,7 +11,7 @@ const BUDGET: usize = 512 * 1024;
 /// Each finding folded, the kinds in the order of every report.
 pub(super) fn section(matrix: &Matrix<'_>) -> String {
     let (mut body, mut left_out) = (String::new(), 0);
-    for kind in Kind::ALL {
+    for kind in FindingKind::ALL {
         let found = findings(matrix, kind);
         if found.is_empty() {
             continue;

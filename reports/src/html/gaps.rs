@@ -3,8 +3,8 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use super::escape::text;
-use super::tables::Table;
-use super::words;
+use super::tables::FigureTable;
+use super::verdict_labels;
 use crate::findings::gaps;
 use crate::matrix::Matrix;
 use crate::sentences::{blind_lines, profile_lines};
@@ -16,11 +16,11 @@ pub(super) fn section(matrix: &Matrix<'_>) -> String {
         (0..matrix.columns.len()).map(|column| gaps(matrix.rows_of(column))).collect();
     let kinds: BTreeSet<(Verdict, &str)> =
         found.iter().flat_map(|gaps| gaps.keys().copied()).collect();
-    let mut table = Table::new(matrix, "gaps by reason", "reason");
+    let mut table = FigureTable::new(matrix, "gaps by reason", "reason");
     for kind in &kinds {
         let count = |gaps: &BTreeMap<_, u64>| gaps.get(kind).copied().unwrap_or(0);
         let cells = found.iter().map(|gaps| cell(count(gaps)));
-        let (word, symbol) = (kind.0.word(), words::symbol(kind.0));
+        let (word, symbol) = (kind.0.keyword(), verdict_labels::symbol(kind.0));
         let head = format!("<span class=\"chip {word}\">{symbol} {word}</span> {}", text(kind.1));
         table.row(&head, cells);
     }

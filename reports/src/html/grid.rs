@@ -1,10 +1,10 @@
 //! The matrix itself: a body an area, a row a case, a cell a backend.
 
 use super::escape::{id, text};
-use super::words;
-use crate::conformance::Share;
+use super::verdict_labels;
+use crate::conformance::PassedShare;
 use crate::label::host_label;
-use crate::matrix::{Column, Matrix, MatrixRow, Section};
+use crate::matrix::{AreaSection, Matrix, MatrixColumn, MatrixRow};
 use crate::record::{CaseRow, Level};
 use crate::verdict::Outcome;
 
@@ -30,11 +30,11 @@ fn shared_place(matrix: &Matrix<'_>) -> Option<String> {
     places.all(|place| place == first).then_some(first)
 }
 
-fn place(column: &Column<'_>) -> [String; 2] {
-    [column.header.user.kind.word().to_owned(), text(&host_label(column.header))]
+fn place(column: &MatrixColumn<'_>) -> [String; 2] {
+    [column.header.user.kind.keyword().to_owned(), text(&host_label(column.header))]
 }
 
-fn head(column: &Column<'_>, with_place: bool) -> String {
+fn head(column: &MatrixColumn<'_>, with_place: bool) -> String {
     let backend = column.backend;
     let mut parts = vec![text(&backend.mechanism), text(&backend.version)];
     if with_place {
@@ -45,8 +45,8 @@ fn head(column: &Column<'_>, with_place: bool) -> String {
     format!("<th scope=\"col\"><b>{}</b>{parts}</th>", text(&backend.name))
 }
 
-fn body(matrix: &Matrix<'_>, section: &Section<'_>) -> String {
-    let share = |column: usize| -> Share {
+fn body(matrix: &Matrix<'_>, section: &AreaSection<'_>) -> String {
+    let share = |column: usize| -> PassedShare {
         section.rows.iter().filter_map(|row| row.cells[column]).collect()
     };
     let shares: String =
@@ -81,7 +81,7 @@ fn row(row: &MatrixRow<'_>) -> String {
 fn level(level: Level) -> String {
     match level {
         Level::Must => String::new(),
-        other => format!(" <small>{}</small>", other.word()),
+        other => format!(" <small>{}</small>", other.keyword()),
     }
 }
 
@@ -93,7 +93,7 @@ fn asked(row: &CaseRow) -> String {
     format!(
         "<p>{}</p><p>{}; requirement {}; needs {}</p>",
         text(&row.purpose),
-        row.level.word(),
+        row.level.keyword(),
         list(&row.requirements),
         list(&row.needs)
     )
@@ -103,11 +103,12 @@ fn cell(cell: Option<&CaseRow>) -> String {
     let Some(row) = cell else {
         return "<td class=\"void\">·</td>".to_owned();
     };
-    let (word, symbol, mark) = (row.verdict.word(), words::symbol(row.verdict), words::mark(row));
+    let (word, symbol, mark) =
+        (row.verdict.keyword(), verdict_labels::symbol(row.verdict), verdict_labels::mark(row));
     match row.outcome {
         Outcome::Expected => format!("<td class=\"{word}\">{symbol} {word}</td>"),
         outcome => {
-            let outcome = outcome.word();
+            let outcome = outcome.keyword();
             format!("<td class=\"{word} {outcome}\">{symbol} {word}{mark}</td>")
         }
     }

@@ -15,7 +15,7 @@ mod head;
 mod intern;
 mod provenance;
 mod tables;
-mod words;
+mod verdict_labels;
 
 use crate::matrix::Matrix;
 
@@ -38,7 +38,7 @@ pub fn render(matrix: &Matrix<'_>) -> String {
         format!("</main>\n{PANEL}"),
         format!(
             "<script id=\"data\" type=\"application/json\">{}</script>\n",
-            escape::json(&data::of(matrix))
+            escape::json(&data::page_data(matrix))
         ),
         format!("<script>{}</script>\n</body>\n</html>\n", assets::SCRIPT),
     ];

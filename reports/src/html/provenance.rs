@@ -2,7 +2,7 @@
 
 use super::escape::text;
 use crate::label::{host_label, missing_words, selection_words};
-use crate::matrix::{Column, Matrix};
+use crate::matrix::{Matrix, MatrixColumn};
 use crate::record::Header;
 
 /// Runs, backends, and backends that are not installed.
@@ -44,7 +44,7 @@ fn entry(number: usize, header: &Header) -> String {
         ("harness", format!("boxproof {}", header.harness)),
         ("started", header.started.clone()),
         ("host", host_label(header)),
-        ("user", format!("{} (uid {})", user.kind.word(), user.uid)),
+        ("user", format!("{} (uid {})", user.kind.keyword(), user.uid)),
         ("selection", selection_words(header)),
     ];
     let host: Vec<(&str, String)> =
@@ -80,7 +80,7 @@ fn backends(matrix: &Matrix<'_>, runs: &[&Header]) -> String {
     )
 }
 
-fn backend(column: &Column<'_>, runs: &[&Header]) -> String {
+fn backend(column: &MatrixColumn<'_>, runs: &[&Header]) -> String {
     let backend = column.backend;
     let run = runs.iter().position(|run| *run == column.header).map_or(0, |index| index + 1);
     let known = |value: &str| if value.is_empty() { "-".to_owned() } else { text(value) };

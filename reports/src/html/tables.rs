@@ -1,13 +1,13 @@
-//! Tables with a column a backend ([`Table`]), and links into the filtered matrix ([`link`]).
+//! Tables with a column a backend ([`FigureTable`]), and links into the filtered matrix ([`link`]).
 
 use super::escape::{query, text};
-use crate::conformance::Share;
+use crate::conformance::PassedShare;
 use crate::matrix::Matrix;
 
 /// A table of figures: one head row, then a row a thing, a cell a backend.
-pub(super) struct Table(String);
+pub(super) struct FigureTable(String);
 
-impl Table {
+impl FigureTable {
     /// Starts a table; `first` heads the first column, `name` says what it is to readers who
     /// cannot see it.
     pub(super) fn new(matrix: &Matrix<'_>, name: &str, first: &str) -> Self {
@@ -48,10 +48,10 @@ pub(super) fn address(filters: &[(&str, &str)]) -> String {
 }
 
 /// Returns the style class of a share, next to its figures.
-pub(super) fn share_class(share: Share) -> &'static str {
+pub(super) fn share_class(share: PassedShare) -> &'static str {
     match share {
-        Share { judged: 0, .. } => "nil",
-        Share { passed, judged, .. } if passed == judged => "full",
-        Share { .. } => "part",
+        PassedShare { judged: 0, .. } => "nil",
+        PassedShare { passed, judged, .. } if passed == judged => "full",
+        PassedShare { .. } => "part",
     }
 }

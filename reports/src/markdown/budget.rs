@@ -4,7 +4,7 @@ use crate::text::inert;
 
 /// The content of a block, in the order in which it may be left out.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Sort {
+pub(super) enum BlockKind {
     /// The observations of arms.
     Detail,
     /// Cases of an area.
@@ -17,16 +17,16 @@ pub(super) enum Sort {
 
 /// A piece of the page that can lose items from its end.
 #[derive(Debug, Clone)]
-pub(super) struct Block {
-    pub(super) sort: Sort,
+pub(super) struct PageBlock {
+    pub(super) sort: BlockKind,
     pub(super) open: String,
     pub(super) items: Vec<String>,
     pub(super) close: String,
 }
 
-impl Block {
+impl PageBlock {
     pub(super) fn fixed(text: String) -> Self {
-        Self { sort: Sort::Fixed, open: text, items: Vec::new(), close: String::new() }
+        Self { sort: BlockKind::Fixed, open: text, items: Vec::new(), close: String::new() }
     }
 
     fn make_inert(&mut self) {
@@ -37,7 +37,7 @@ impl Block {
 
     /// A block that lost all its items is not shown, nor is one that never had any.
     fn is_shown(&self) -> bool {
-        self.sort == Sort::Fixed || !self.items.is_empty()
+        self.sort == BlockKind::Fixed || !self.items.is_empty()
     }
 
     fn len(&self) -> usize {
@@ -63,16 +63,16 @@ const NOTE_ROOM: usize = 300;
 const MIN_BUDGET: usize = 1024;
 
 /// The page, in at most `budget` bytes.
-pub(super) fn fit(mut blocks: Vec<Block>, budget: usize) -> String {
-    blocks.iter_mut().for_each(Block::make_inert);
+pub(super) fn fit(mut blocks: Vec<PageBlock>, budget: usize) -> String {
+    blocks.iter_mut().for_each(PageBlock::make_inert);
     let budget = budget.max(MIN_BUDGET);
-    let mut size: usize = blocks.iter().map(Block::len).sum();
+    let mut size: usize = blocks.iter().map(PageBlock::len).sum();
     let mut cuts = Vec::new();
     if size > budget {
         for (sort, what) in [
-            (Sort::Detail, "details of findings"),
-            (Sort::Case, "rows of cases"),
-            (Sort::Finding, "rows of findings"),
+            (BlockKind::Detail, "details of findings"),
+            (BlockKind::Case, "rows of cases"),
+            (BlockKind::Finding, "rows of findings"),
         ] {
             let count = cut(&mut blocks, sort, &mut size, budget - NOTE_ROOM);
             if count > 0 {
@@ -91,7 +91,7 @@ pub(super) fn fit(mut blocks: Vec<Block>, budget: usize) -> String {
 }
 
 /// Removes items of one sort from the end until the page fits; returns their number.
-fn cut(blocks: &mut [Block], sort: Sort, size: &mut usize, budget: usize) -> usize {
+fn cut(blocks: &mut [PageBlock], sort: BlockKind, size: &mut usize, budget: usize) -> usize {
     let mut count = 0;
     for block in blocks.iter_mut().rev().filter(|block| block.sort == sort) {
         while *size > budget {

@@ -1,17 +1,17 @@
 //! Claims against results: a line a capability where they do not agree, and what contradicts.
 
-use super::budget::Block;
+use super::budget::PageBlock;
 use super::escape::{code, text};
 use super::tables::{cells, head};
-use crate::claims::{Claim, ClaimRow, Standing, table};
+use crate::claims::{CapabilityClaim, ClaimRow, ClaimStanding, table};
 use crate::matrix::Matrix;
 use crate::sentences::{claim_counts, over_claim_lines};
 
 /// The section; nothing where nothing is claimed and nothing asked about.
-pub(super) fn block(matrix: &Matrix<'_>) -> Block {
+pub(super) fn block(matrix: &Matrix<'_>) -> PageBlock {
     let table = table(matrix);
     if table.is_empty() {
-        return Block::fixed(String::new());
+        return PageBlock::fixed(String::new());
     }
     let mut page = "### Claims against results\n\n".to_owned();
     for (index, column) in matrix.columns.iter().enumerate() {
@@ -34,15 +34,15 @@ pub(super) fn block(matrix: &Matrix<'_>) -> Block {
         page += "\n";
         page.extend(over.iter().map(|line| format!("- {}\n", text(line))));
     }
-    Block::fixed(page + "\n")
+    PageBlock::fixed(page + "\n")
 }
 
-fn cell(cell: Option<&(Claim<'_>, Standing)>) -> String {
+fn cell(cell: Option<&(CapabilityClaim<'_>, ClaimStanding)>) -> String {
     let Some((claim, standing)) = cell else { return "-".to_owned() };
     let shown = format!("{} {}", text(claim.level), claim.share);
-    match (standing, standing.words()) {
-        (_, "") | (Standing::Confirmed, _) => shown,
-        (Standing::Over, words) => format!("{shown} **{words}**"),
+    match (standing, standing.standing_label()) {
+        (_, "") | (ClaimStanding::Confirmed, _) => shown,
+        (ClaimStanding::Over, words) => format!("{shown} **{words}**"),
         (_, words) => format!("{shown} {words}"),
     }
 }

@@ -1,32 +1,32 @@
 //! Findings: a table a kind, and each in detail.
 
-use super::budget::{Block, Sort};
+use super::budget::{BlockKind, PageBlock};
 use super::escape::{code, fence, text};
-use crate::findings::{Finding, Kind, findings};
+use crate::findings::{Finding, FindingKind, findings};
 use crate::matrix::Matrix;
 use crate::record::CaseRow;
 use crate::terminal::finding_text;
 use crate::text::earlier_words;
 
 /// One table a kind of finding.
-pub(super) fn tables(matrix: &Matrix<'_>) -> Vec<Block> {
-    Kind::ALL.into_iter().map(|kind| table(matrix, kind, &findings(matrix, kind))).collect()
+pub(super) fn tables(matrix: &Matrix<'_>) -> Vec<PageBlock> {
+    FindingKind::ALL.into_iter().map(|kind| table(matrix, kind, &findings(matrix, kind))).collect()
 }
 
-fn table(matrix: &Matrix<'_>, kind: Kind, found: &[Finding<'_>]) -> Block {
+fn table(matrix: &Matrix<'_>, kind: FindingKind, found: &[Finding<'_>]) -> PageBlock {
     let open = format!(
         "### {} ({})\n\n| case | backend | verdict | level | why |\n|---|---|---|---|---|\n",
         capitalized(kind.heading()),
         found.len()
     );
     let items = found.iter().map(|finding| row(matrix, finding)).collect();
-    Block { sort: Sort::Finding, open, items, close: "\n".to_owned() }
+    PageBlock { sort: BlockKind::Finding, open, items, close: "\n".to_owned() }
 }
 
 fn row(matrix: &Matrix<'_>, finding: &Finding<'_>) -> String {
     let row = finding.row;
     let backend = text(&matrix.columns[finding.column].label);
-    let (id, level) = (code(&row.id), row.level.word());
+    let (id, level) = (code(&row.id), row.level.keyword());
     format!("| {id} | {backend} | {} | {level} | {} |\n", row.verdict, why(row))
 }
 
@@ -44,17 +44,17 @@ fn why(row: &CaseRow) -> String {
 }
 
 /// Each finding in detail, folded. Known failures have nothing to add to their table.
-pub(super) fn details(matrix: &Matrix<'_>) -> Vec<Block> {
-    let kinds = Kind::ALL.into_iter().filter(|kind| *kind != Kind::Known);
+pub(super) fn details(matrix: &Matrix<'_>) -> Vec<PageBlock> {
+    let kinds = FindingKind::ALL.into_iter().filter(|kind| *kind != FindingKind::Known);
     let items: Vec<String> = kinds
         .flat_map(|kind| findings(matrix, kind).into_iter().map(move |f| (kind, f)))
         .map(|(kind, finding)| detail(matrix, kind, &finding))
         .collect();
     let open = "### In detail\n\n".to_owned();
-    vec![Block { sort: Sort::Detail, open, items, close: String::new() }]
+    vec![PageBlock { sort: BlockKind::Detail, open, items, close: String::new() }]
 }
 
-fn detail(matrix: &Matrix<'_>, kind: Kind, finding: &Finding<'_>) -> String {
+fn detail(matrix: &Matrix<'_>, kind: FindingKind, finding: &Finding<'_>) -> String {
     let row = finding.row;
     let backend = text(&matrix.columns[finding.column].label);
     let quote = fence(&finding_text(matrix, kind, finding));

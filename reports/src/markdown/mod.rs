@@ -10,7 +10,7 @@ mod tables;
 
 pub use summary::summary;
 
-use budget::{Block, fit};
+use budget::{PageBlock, fit};
 use escape::text;
 
 use crate::label::{backend_words, corpus_words, missing_words, place_words, selection_words};
@@ -50,23 +50,23 @@ pub fn render(matrix: &Matrix<'_>, budget: usize) -> String {
     fit(blocks, budget)
 }
 
-fn head(matrix: &Matrix<'_>) -> Block {
+fn head(matrix: &Matrix<'_>) -> PageBlock {
     let outcomes = outcome_line(matrix).map(|line| format!("{line}\n\n")).unwrap_or_default();
     let warning = |sentence: &String| format!("> **Not whole:** {}\n\n", text(sentence));
     let warnings: String = matrix.interrupted.iter().map(warning).collect();
     let line = summary_line(matrix.rows());
-    Block::fixed(format!("## boxproof\n\n{warnings}**{line}**\n\n{outcomes}"))
+    PageBlock::fixed(format!("## boxproof\n\n{warnings}**{line}**\n\n{outcomes}"))
 }
 
-fn list(title: &str, lines: &[String]) -> Block {
+fn list(title: &str, lines: &[String]) -> PageBlock {
     if lines.is_empty() {
-        return Block::fixed(String::new());
+        return PageBlock::fixed(String::new());
     }
     let items: String = lines.iter().map(|line| format!("- {}\n", text(line))).collect();
-    Block::fixed(format!("### {title}\n\n{items}\n"))
+    PageBlock::fixed(format!("### {title}\n\n{items}\n"))
 }
 
-fn provenance(matrix: &Matrix<'_>) -> Block {
+fn provenance(matrix: &Matrix<'_>) -> PageBlock {
     let mut lines: Vec<String> =
         matrix.columns.first().map(|column| corpus_words(column.header)).into_iter().collect();
     for column in &matrix.columns {

@@ -2,11 +2,11 @@
 
 use super::escape::text;
 use super::tables::cells;
-use crate::conformance::Share;
+use crate::conformance::PassedShare;
 use crate::label::{backend_label, host_label, missing_words};
-use crate::matrix::{Column, Matrix};
+use crate::matrix::{Matrix, MatrixColumn};
 use crate::record::{CaseRow, Level};
-use crate::summary::Tally;
+use crate::summary::OutcomeTally;
 use crate::verdict::Verdict;
 
 /// The failures, each a column of the table.
@@ -17,7 +17,7 @@ const FAILURES: [Verdict; 4] =
 #[must_use]
 pub fn summary(matrix: &Matrix<'_>) -> String {
     let heads = ["user", "passed of judged (must)"].into_iter();
-    let heads = heads.chain(FAILURES.map(Verdict::word)).chain(["not asked", "not learnt"]);
+    let heads = heads.chain(FAILURES.map(Verdict::keyword)).chain(["not asked", "not learnt"]);
     let heads: Vec<String> = heads.map(str::to_owned).collect();
     let mut page = cells("backend", heads.iter().cloned());
     page += &cells("---", heads.iter().map(|_| "---".to_owned()));
@@ -36,14 +36,14 @@ pub fn summary(matrix: &Matrix<'_>) -> String {
     page
 }
 
-fn line(column: &Column<'_>, rows: &[&CaseRow]) -> String {
-    let tally: Tally = rows.iter().copied().collect();
-    let must: Share = rows.iter().copied().filter(|row| row.level == Level::Must).collect();
+fn line(column: &MatrixColumn<'_>, rows: &[&CaseRow]) -> String {
+    let tally: OutcomeTally = rows.iter().copied().collect();
+    let must: PassedShare = rows.iter().copied().filter(|row| row.level == Level::Must).collect();
     let failures = FAILURES.map(|verdict| tally.count(verdict).to_string());
     let unlearnt = tally.count(Verdict::Inconclusive) + tally.count(Verdict::Error);
     let unasked = tally.total() - tally.judged() - unlearnt;
     let figures =
-        [column.header.user.kind.word().to_owned(), format!("{}/{}", must.passed, must.judged)];
+        [column.header.user.kind.keyword().to_owned(), format!("{}/{}", must.passed, must.judged)];
     let rest = [unasked.to_string(), unlearnt.to_string()];
     cells(&text(&backend_label(column.backend)), figures.into_iter().chain(failures).chain(rest))
 }
@@ -51,11 +51,11 @@ fn line(column: &Column<'_>, rows: &[&CaseRow]) -> String {
 /// Renders the place and time of each run, once.
 fn places(matrix: &Matrix<'_>) -> String {
     let mut places: Vec<String> = Vec::new();
-    for Column { header, .. } in &matrix.columns {
+    for MatrixColumn { header, .. } in &matrix.columns {
         let place = format!(
             "{} as {}, {}, corpus {}",
             host_label(header),
-            header.user.kind.word(),
+            header.user.kind.keyword(),
             header.started,
             crate::text::short_hash(&header.corpus.sha256)
         );

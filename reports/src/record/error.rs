@@ -5,7 +5,7 @@ use std::io;
 use thiserror::Error;
 
 use super::reader::LINE_LIMIT;
-use super::{FORMAT, ledger::Fault};
+use super::{FORMAT, ledger::LedgerFault};
 
 /// The reason why a file is not a run record. Lines count from 1.
 #[derive(Debug, Error)]
@@ -74,7 +74,7 @@ pub enum RecordError {
         /// The number of the line.
         line: usize,
         /// The kind of contradiction.
-        fault: Fault,
+        fault: LedgerFault,
     },
     /// The record goes on behind the footer.
     #[error("line {line}: the record goes on after its footer; give each run a file of its own")]
@@ -117,5 +117,5 @@ pub enum WriteError {
     Json(#[from] serde_json::Error),
     /// The header or a row contradicts what was written before it.
     #[error("the run record would be inconsistent: {0}")]
-    Inconsistent(#[from] Fault),
+    Inconsistent(#[from] LedgerFault),
 }

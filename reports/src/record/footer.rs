@@ -27,6 +27,6 @@ impl Footer {
     /// Counts of nothing: every verdict word, at 0.
     #[must_use]
     pub fn no_counts() -> BTreeMap<String, u64> {
-        Verdict::ALL.map(|verdict| (verdict.word().to_owned(), 0)).into()
+        Verdict::ALL.map(|verdict| (verdict.keyword().to_owned(), 0)).into()
     }
 }

@@ -21,14 +21,14 @@ pub struct Header {
     /// Host facts by name. `os`, `distro`, `kernel` and `arch` name the host in reports.
     pub host: BTreeMap<String, serde_json::Value>,
     /// The user that the acts ran as.
-    pub user: User,
+    pub user: RunUser,
     /// The sandboxes under test, in the order they were named.
     pub backends: Vec<BackendInfo>,
     /// The selected cases.
     pub selection: Selection,
     /// The requirements that the selected cases cite, by id; empty before format 3.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
-    pub requirements: BTreeMap<String, Promise>,
+    pub requirements: BTreeMap<String, RequirementText>,
     /// The frozen set by which the cases are held, where there is one for the corpus.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub set: Option<SetInfo>,
@@ -53,7 +53,7 @@ pub struct SetInfo {
 /// One requirement: a sentence that is promised, and where.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
-pub struct Promise {
+pub struct RequirementText {
     /// The sentence.
     pub text: String,
     /// The source of the sentence.
@@ -75,7 +75,7 @@ pub struct CorpusInfo {
 /// The user that the acts ran as.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
-pub struct User {
+pub struct RunUser {
     /// Root or not.
     pub kind: UserKind,
     /// The user id.
@@ -97,7 +97,7 @@ pub enum UserKind {
 impl UserKind {
     /// The word for this kind in records and reports.
     #[must_use]
-    pub fn word(self) -> &'static str {
+    pub fn keyword(self) -> &'static str {
         match self {
             Self::Root => "root",
             Self::Ordinary => "ordinary",
@@ -152,7 +152,7 @@ pub struct Selection {
 impl Selection {
     /// A whole (unsharded) selection of `ids`, without filters.
     #[must_use]
-    pub fn of<'a>(ids: impl IntoIterator<Item = &'a str>) -> Self {
+    pub fn whole_selection<'a>(ids: impl IntoIterator<Item = &'a str>) -> Self {
         let ids: BTreeSet<&str> = ids.into_iter().collect();
         Self {
             filters: Vec::new(),
@@ -199,9 +199,9 @@ mod tests {
 
     #[test]
     fn a_selection_knows_its_ids_whatever_their_order() {
-        let selection = Selection::of(["net/b", "fs/a", "fs/a"]);
+        let selection = Selection::whole_selection(["net/b", "fs/a", "fs/a"]);
         assert_eq!(selection.ids, 2);
-        assert_eq!(selection, Selection::of(["fs/a", "net/b"]));
+        assert_eq!(selection, Selection::whole_selection(["fs/a", "net/b"]));
         assert!(selection.is_exactly(&BTreeSet::from(["fs/a", "net/b"])));
         assert!(!selection.is_exactly(&BTreeSet::from(["fs/a"])));
         assert!(!selection.is_exactly(&BTreeSet::from(["fs/a", "net/c"])));

@@ -1,4 +1,4 @@
-//! The rules that every record keeps to, in writing and in reading ([`Ledger`]).
+//! The rules that every record keeps to, in writing and in reading ([`RecordLedger`]).
 
 use std::collections::{BTreeMap, HashSet};
 
@@ -9,7 +9,7 @@ use crate::verdict::{Outcome, Verdict};
 
 /// The contradiction between a line and the lines before it.
 #[derive(Debug, Clone, PartialEq, Eq, Error)]
-pub enum Fault {
+pub enum LedgerFault {
     /// The header has a format version that never was.
     #[error("format {0} never existed; this boxproof writes format {FORMAT}")]
     Format(u32),
@@ -60,36 +60,36 @@ pub enum Fault {
 
 /// The books of one record: which backends it names, which rows it has, how they count.
 #[derive(Debug)]
-pub(super) struct Ledger {
+pub(super) struct RecordLedger {
     /// Backend → whether it is installed.
     backends: BTreeMap<String, bool>,
     seen: HashSet<(String, String)>,
     counts: BTreeMap<String, u64>,
 }
 
-impl Ledger {
-    pub(super) fn open(header: &Header) -> Result<Self, Fault> {
+impl RecordLedger {
+    pub(super) fn open(header: &Header) -> Result<Self, LedgerFault> {
         if !(OLDEST..=FORMAT).contains(&header.format) {
-            return Err(Fault::Format(header.format));
+            return Err(LedgerFault::Format(header.format));
         }
         let mut backends = BTreeMap::new();
         for BackendInfo { name, missing, .. } in &header.backends {
             if backends.insert(name.clone(), missing.is_none()).is_some() {
-                return Err(Fault::DuplicateBackend(name.clone()));
+                return Err(LedgerFault::DuplicateBackend(name.clone()));
             }
         }
         Ok(Self { backends, seen: HashSet::new(), counts: Footer::no_counts() })
     }
 
-    pub(super) fn enter(&mut self, row: &CaseRow) -> Result<(), Fault> {
+    pub(super) fn enter(&mut self, row: &CaseRow) -> Result<(), LedgerFault> {
         self.check_backend(row)?;
         check_outcome(row)?;
         check_durations(row)?;
         if !self.seen.insert((row.id.clone(), row.backend.clone())) {
             let (id, backend) = (row.id.clone(), row.backend.clone());
-            return Err(Fault::DuplicateRow { id, backend });
+            return Err(LedgerFault::DuplicateRow { id, backend });
         }
-        *self.counts.entry(row.verdict.word().to_owned()).or_default() += 1;
+        *self.counts.entry(row.verdict.keyword().to_owned()).or_default() += 1;
         Ok(())
     }
 
@@ -98,17 +98,17 @@ impl Ledger {
         Footer { counts: self.counts, rows: self.seen.len() as u64, checksum, interrupted: None }
     }
 
-    fn check_backend(&self, row: &CaseRow) -> Result<(), Fault> {
+    fn check_backend(&self, row: &CaseRow) -> Result<(), LedgerFault> {
         let (id, backend) = (row.id.clone(), row.backend.clone());
         match self.backends.get(&row.backend) {
             Some(true) => Ok(()),
-            Some(false) => Err(Fault::MissingBackend { id, backend }),
-            None => Err(Fault::UnknownBackend { id, backend }),
+            Some(false) => Err(LedgerFault::MissingBackend { id, backend }),
+            None => Err(LedgerFault::UnknownBackend { id, backend }),
         }
     }
 }
 
-fn check_outcome(row: &CaseRow) -> Result<(), Fault> {
+fn check_outcome(row: &CaseRow) -> Result<(), LedgerFault> {
     let passed = row.verdict == Verdict::Pass;
     let fits = match row.outcome {
         Outcome::Xpass => passed,
@@ -117,15 +117,15 @@ fn check_outcome(row: &CaseRow) -> Result<(), Fault> {
         Outcome::Expected => true,
     };
     let (id, verdict, outcome) = (row.id.clone(), row.verdict, row.outcome);
-    if fits { Ok(()) } else { Err(Fault::Outcome { id, verdict, outcome }) }
+    if fits { Ok(()) } else { Err(LedgerFault::Outcome { id, verdict, outcome }) }
 }
 
-fn check_durations(row: &CaseRow) -> Result<(), Fault> {
+fn check_durations(row: &CaseRow) -> Result<(), LedgerFault> {
     let mut durations = row.arms.iter().map(|arm| arm.duration_ms).chain([row.duration_ms]);
     // JSON has no NaN: written as null, it would make a record that cannot be read.
     if durations.all(|ms| ms.is_finite() && ms >= 0.0) {
         Ok(())
     } else {
-        Err(Fault::Duration { id: row.id.clone() })
+        Err(LedgerFault::Duration { id: row.id.clone() })
     }
 }

@@ -60,19 +60,19 @@ pub(super) enum LineError {
 /// The line's `type`.
 pub(super) fn type_of(line: &[u8]) -> Result<String, LineError> {
     #[derive(Deserialize)]
-    struct Tag {
+    struct LineTag {
         r#type: String,
     }
-    lenient(line).map(|tag: Tag| tag.r#type)
+    lenient(line).map(|tag: LineTag| tag.r#type)
 }
 
 /// Reads the header's `format`, independent of any further members of a newer format.
 pub(super) fn format_of(line: &[u8]) -> Result<u32, LineError> {
     #[derive(Deserialize)]
-    struct Format {
+    struct FormatVersion {
         format: u32,
     }
-    lenient(line).map(|header: Format| header.format)
+    lenient(line).map(|header: FormatVersion| header.format)
 }
 
 fn lenient<T: DeserializeOwned>(line: &[u8]) -> Result<T, LineError> {
@@ -88,11 +88,11 @@ pub(super) fn parse<T: DeserializeOwned>(line: &[u8]) -> Result<T, LineError> {
     })
 }
 
-type Json<'a> = serde_json::Deserializer<serde_json::de::SliceRead<'a>>;
+type JsonLine<'a> = serde_json::Deserializer<serde_json::de::SliceRead<'a>>;
 
 fn located<'a, T>(
-    de: &mut Json<'a>,
-    parse: impl FnOnce(&mut Json<'a>) -> Result<T, serde_path_to_error::Error<serde_json::Error>>,
+    de: &mut JsonLine<'a>,
+    parse: impl FnOnce(&mut JsonLine<'a>) -> Result<T, serde_path_to_error::Error<serde_json::Error>>,
 ) -> Result<T, LineError> {
     let value = parse(de).map_err(|error| fault(&error.path().to_string(), error.inner()))?;
     de.end().map_err(|error| LineError::NotJson(error.to_string()))?;

@@ -1,7 +1,7 @@
 //! The run record: NDJSON, one object a line, field `type`: one `header`, then a `case` a row,
 //! then one `footer`. Main type: [`Run`].
 
-mod asked;
+mod case_question;
 mod error;
 mod footer;
 mod header;
@@ -12,18 +12,18 @@ mod row;
 mod schema;
 mod writer;
 
-pub use asked::Asked;
+pub use case_question::CaseQuestion;
 pub use error::{RecordError, WriteError};
 pub use footer::Footer;
 pub use header::{
-    BackendInfo, CorpusInfo, Header, Promise, Selection, SetInfo, Shard, User, UserKind,
+    BackendInfo, CorpusInfo, Header, RequirementText, RunUser, Selection, SetInfo, Shard, UserKind,
 };
-pub use ledger::Fault;
+pub use ledger::LedgerFault;
 pub use line::RecordLine;
 pub use reader::read;
 pub use row::{
-    ArmName, ArmRow, BlindLook, BlindShown, CaseRow, EarlierTry, ExitRow, Known, Level, OracleRow,
-    STREAM_LIMIT, StreamText, TwinState,
+    ArmName, ArmRow, BlindLook, BlindShown, CaseRow, EarlierTry, ExitRow, KnownFailure, Level,
+    OracleRow, STREAM_LIMIT, StreamText, TwinState,
 };
 pub use schema::schema;
 pub use writer::RecordWriter;

@@ -5,7 +5,7 @@ use std::io::{BufRead, Read};
 
 use sha2::{Digest, Sha256};
 
-use super::ledger::Ledger;
+use super::ledger::RecordLedger;
 use super::line::{self, LineError};
 use super::{CaseRow, FORMAT, Footer, Header, RecordError, Run};
 
@@ -14,11 +14,11 @@ use super::{CaseRow, FORMAT, Footer, Header, RecordError, Run};
 /// # Errors
 /// When the input fails, or is not one whole, consistent record; see [`RecordError`].
 pub fn read(input: impl BufRead) -> Result<Run, RecordError> {
-    let mut lines = Lines { input, number: 0, bytes: Vec::new() };
+    let mut lines = RecordLines { input, number: 0, bytes: Vec::new() };
     let mut hash = Sha256::new();
     let header = read_header(&mut lines)?;
     hash.update(&lines.bytes);
-    let mut ledger = Ledger::open(&header).map_err(|fault| lines.inconsistent(fault))?;
+    let mut ledger = RecordLedger::open(&header).map_err(|fault| lines.inconsistent(fault))?;
     let mut rows = Vec::new();
     let footer = loop {
         if !lines.advance()? {
@@ -45,7 +45,7 @@ pub fn read(input: impl BufRead) -> Result<Run, RecordError> {
     Ok(Run { header, rows, footer })
 }
 
-fn read_header(lines: &mut Lines<impl BufRead>) -> Result<Header, RecordError> {
+fn read_header(lines: &mut RecordLines<impl BufRead>) -> Result<Header, RecordError> {
     if !lines.advance()? {
         return Err(RecordError::Empty);
     }
@@ -69,7 +69,7 @@ fn read_header(lines: &mut Lines<impl BufRead>) -> Result<Header, RecordError> {
 }
 
 /// Tells a record whose header is misplaced from one that has none.
-fn find_late_header(lines: &mut Lines<impl BufRead>) -> Result<RecordError, RecordError> {
+fn find_late_header(lines: &mut RecordLines<impl BufRead>) -> Result<RecordError, RecordError> {
     while lines.advance()? {
         if lines.kind()? == "header" {
             return Ok(RecordError::HeaderNotFirst { line: lines.number });
@@ -109,7 +109,7 @@ fn check_footer(stated: &Footer, counted: &Footer) -> Result<(), RecordError> {
 pub(super) const LINE_LIMIT: usize = 64 << 20;
 
 /// The input, one line at a time.
-struct Lines<R> {
+struct RecordLines<R> {
     input: R,
     /// The current line's number, from 1.
     number: usize,
@@ -117,7 +117,7 @@ struct Lines<R> {
     bytes: Vec<u8>,
 }
 
-impl<R: BufRead> Lines<R> {
+impl<R: BufRead> RecordLines<R> {
     fn advance(&mut self) -> Result<bool, RecordError> {
         self.number += 1;
         self.bytes.clear();
@@ -150,7 +150,7 @@ impl<R: BufRead> Lines<R> {
         RecordError::UnknownType { line: self.number, found: found.to_owned() }
     }
 
-    fn inconsistent(&self, fault: super::Fault) -> RecordError {
+    fn inconsistent(&self, fault: super::LedgerFault) -> RecordError {
         RecordError::Inconsistent { line: self.number, fault }
     }
 }

@@ -3,7 +3,7 @@
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use super::Asked;
+use super::CaseQuestion;
 use crate::verdict::{Outcome, Verdict};
 
 /// The most bytes of a stream a record keeps.
@@ -28,7 +28,7 @@ pub struct CaseRow {
     pub outcome: Outcome,
     /// The known failure that matched, if any.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub known: Option<Known>,
+    pub known: Option<KnownFailure>,
     /// The level of the case.
     pub level: Level,
     /// The area of the corpus it belongs to.
@@ -57,7 +57,7 @@ pub struct CaseRow {
     pub purpose: String,
     /// The question of the case; absent in format 1.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub asked: Option<Asked>,
+    pub asked: Option<CaseQuestion>,
     /// Every execution of the act, in the order they ran; empty when nothing ran.
     pub arms: Vec<ArmRow>,
     /// The results of earlier tries, the first one first, if one try alone was not believed.
@@ -126,7 +126,7 @@ pub enum BlindShown {
 /// A known failure.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
-pub struct Known {
+pub struct KnownFailure {
     /// The reason why it is known to fail.
     pub reason: String,
     /// The link to the report of the failure.
@@ -154,7 +154,7 @@ impl Level {
 
     /// The word for this level in records and reports.
     #[must_use]
-    pub fn word(self) -> &'static str {
+    pub fn keyword(self) -> &'static str {
         match self {
             Self::Must => "must",
             Self::Should => "should",
@@ -214,7 +214,7 @@ pub enum ArmName {
 impl ArmName {
     /// The word for this arm in records and reports.
     #[must_use]
-    pub fn word(self) -> &'static str {
+    pub fn keyword(self) -> &'static str {
         match self {
             Self::Control => "control",
             Self::Twin => "twin",

@@ -4,9 +4,9 @@ use std::io::Write;
 
 use sha2::{Digest, Sha256};
 
-use super::ledger::Ledger;
+use super::ledger::RecordLedger;
 use super::line::RecordLine;
-use super::{CaseRow, FORMAT, Fault, Footer, Header, WriteError};
+use super::{CaseRow, FORMAT, Footer, Header, LedgerFault, WriteError};
 
 /// A record being written. Dropped without [`finish`](Self::finish) it has no footer, and so
 /// reads as what it is: cut short.
@@ -14,7 +14,7 @@ use super::{CaseRow, FORMAT, Fault, Footer, Header, WriteError};
 pub struct RecordWriter<W: Write> {
     out: W,
     hash: Sha256,
-    ledger: Ledger,
+    ledger: RecordLedger,
 }
 
 impl<W: Write> RecordWriter<W> {
@@ -24,9 +24,9 @@ impl<W: Write> RecordWriter<W> {
     /// When the output fails, or the header is inconsistent or of another format than this one's.
     pub fn new(out: W, header: &Header) -> Result<Self, WriteError> {
         if header.format != FORMAT {
-            return Err(Fault::Format(header.format).into());
+            return Err(LedgerFault::Format(header.format).into());
         }
-        let ledger = Ledger::open(header)?;
+        let ledger = RecordLedger::open(header)?;
         let mut writer = Self { out, hash: Sha256::new(), ledger };
         writer.line(&RecordLine::Header(header))?;
         Ok(writer)

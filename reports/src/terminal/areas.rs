@@ -1,21 +1,21 @@
 //! The matrix: a line an area, and under it every case to look at; the others are folded into
 //! the area's counts.
 
-use super::Page;
-use super::grid::{Cell, Grid};
+use super::TerminalPage;
+use super::grid::{ColumnGrid, GridCell};
 use super::paint::{mark, short_word};
-use crate::conformance::Share;
-use crate::findings::Kind;
-use crate::matrix::{MatrixRow, Section};
+use crate::conformance::PassedShare;
+use crate::findings::FindingKind;
+use crate::matrix::{AreaSection, MatrixRow};
 use crate::record::CaseRow;
 use crate::text::{clean, wrap};
 use crate::verdict::{Outcome, Verdict};
 
-impl Page<'_> {
+impl TerminalPage<'_> {
     pub(super) fn areas(&self) -> String {
         let longest = self.shown_rows().map(|row| row.id.chars().count()).max().unwrap_or(0);
         let mut out = String::new();
-        for grid in &Grid::blocks(self, longest) {
+        for grid in &ColumnGrid::blocks(self, longest) {
             out += &grid.head("cases");
             for section in &self.matrix.sections {
                 out += &self.section(grid, section);
@@ -25,10 +25,11 @@ impl Page<'_> {
         out + &self.legend()
     }
 
-    fn section(&self, grid: &Grid<'_>, section: &Section<'_>) -> String {
+    fn section(&self, grid: &ColumnGrid<'_>, section: &AreaSection<'_>) -> String {
         let mut out = grid.sum(&clean(section.area), |column| {
-            let share: Share = section.rows.iter().filter_map(|row| row.cells[column]).collect();
-            Cell::plain(share.to_string())
+            let share: PassedShare =
+                section.rows.iter().filter_map(|row| row.cells[column]).collect();
+            GridCell::plain(share.to_string())
         });
         for row in section.rows.iter().filter(|row| self.verbose || is_shown(row)) {
             out += &grid.row(&clean(row.id), |column| cell(row.cells[column]));
@@ -42,7 +43,7 @@ impl Page<'_> {
         let cells: Vec<&CaseRow> =
             self.shown_rows().flat_map(|row| row.cells.iter().copied().flatten()).collect();
         let shows = |is: fn(&CaseRow) -> bool| cells.iter().any(|row| is(row));
-        for verdict in Verdict::ALL.into_iter().filter(|v| short_word(*v) != v.word()) {
+        for verdict in Verdict::ALL.into_iter().filter(|v| short_word(*v) != v.keyword()) {
             if cells.iter().any(|row| row.verdict == verdict) {
                 words.push(format!("{}: {verdict}", short_word(verdict)));
             }
@@ -71,13 +72,13 @@ impl Page<'_> {
 }
 
 fn is_shown(row: &MatrixRow<'_>) -> bool {
-    row.cells.iter().flatten().any(|row| Kind::of(row).is_some())
+    row.cells.iter().flatten().any(|row| FindingKind::from_row(row).is_some())
 }
 
-fn cell(row: Option<&CaseRow>) -> Cell {
+fn cell(row: Option<&CaseRow>) -> GridCell {
     row.map_or_else(
-        || Cell::plain("-".to_owned()),
-        |row| Cell {
+        || GridCell::plain("-".to_owned()),
+        |row| GridCell {
             text: format!("{}{}", short_word(row.verdict), mark(row)),
             verdict: Some(row.verdict),
         },

@@ -1,13 +1,13 @@
 //! Claims against results: a line a capability, and what contradicts a claim.
 
-use super::Page;
-use super::grid::{Cell, Grid};
-use crate::claims::{Claim, ClaimRow, Standing, table};
+use super::TerminalPage;
+use super::grid::{ColumnGrid, GridCell};
+use crate::claims::{CapabilityClaim, ClaimRow, ClaimStanding, table};
 use crate::sentences::{claim_counts, over_claim_lines};
 use crate::text::{clean, wrap};
 use crate::verdict::Verdict;
 
-impl Page<'_> {
+impl TerminalPage<'_> {
     /// Every capability where claim and results do not agree; all of them where all is listed.
     pub(super) fn claims(&self) -> String {
         let table = table(self.matrix);
@@ -35,9 +35,11 @@ impl Page<'_> {
             return String::new();
         }
         let cells = shown.iter().flat_map(|row| row.cells.iter().flatten());
-        let widest = cells.map(|(claim, standing)| words(claim, *standing).chars().count()).max();
+        let widest = cells
+            .map(|(claim, standing)| share_and_standing(claim, *standing).chars().count())
+            .max();
         let mut out = String::new();
-        for grid in &Grid::blocks_of(self, 0, widest.unwrap_or(0)) {
+        for grid in &ColumnGrid::blocks_of(self, 0, widest.unwrap_or(0)) {
             out += &grid.head("capability");
             for row in shown {
                 out += &grid.row(&clean(row.capability), |column| cell(row.cells[column].as_ref()));
@@ -49,39 +51,41 @@ impl Page<'_> {
     }
 }
 
-fn cell(cell: Option<&(Claim<'_>, Standing)>) -> Cell {
-    let Some((claim, standing)) = cell else { return Cell::plain("-".to_owned()) };
+fn cell(cell: Option<&(CapabilityClaim<'_>, ClaimStanding)>) -> GridCell {
+    let Some((claim, standing)) = cell else { return GridCell::plain("-".to_owned()) };
     let verdict = match standing {
-        Standing::Over => Some(Verdict::UnderBlock),
-        Standing::Confirmed => Some(Verdict::Pass),
-        Standing::Under | Standing::Works | Standing::Unmeasured => Some(Verdict::Inconclusive),
-        Standing::Absent => None,
+        ClaimStanding::Over => Some(Verdict::UnderBlock),
+        ClaimStanding::Confirmed => Some(Verdict::Pass),
+        ClaimStanding::Under | ClaimStanding::Works | ClaimStanding::Unmeasured => {
+            Some(Verdict::Inconclusive)
+        }
+        ClaimStanding::Absent => None,
     };
-    Cell { text: words(claim, *standing), verdict }
+    GridCell { text: share_and_standing(claim, *standing), verdict }
 }
 
 /// Renders the share and a short word for the standing.
-fn words(claim: &Claim<'_>, standing: Standing) -> String {
+fn share_and_standing(claim: &CapabilityClaim<'_>, standing: ClaimStanding) -> String {
     format!("{} {}", claim.share, short(standing)).trim_end().to_owned()
 }
 
-fn short(standing: Standing) -> &'static str {
+fn short(standing: ClaimStanding) -> &'static str {
     match standing {
-        Standing::Over => "OVER",
-        Standing::Under => "under",
-        Standing::Works => "works",
-        Standing::Unmeasured => "?",
-        Standing::Confirmed => "ok",
-        Standing::Absent => "",
+        ClaimStanding::Over => "OVER",
+        ClaimStanding::Under => "under",
+        ClaimStanding::Works => "works",
+        ClaimStanding::Unmeasured => "?",
+        ClaimStanding::Confirmed => "ok",
+        ClaimStanding::Absent => "",
     }
 }
 
 /// The short words in use, spelt out.
 fn legend(shown: &[&ClaimRow<'_>]) -> String {
-    let used = |standing: Standing| {
+    let used = |standing: ClaimStanding| {
         shown.iter().any(|row| row.cells.iter().flatten().any(|(_, found)| *found == standing))
     };
-    let told = Standing::ALL.into_iter().filter(|s| !short(*s).is_empty() && used(*s));
+    let told = ClaimStanding::ALL.into_iter().filter(|s| !short(*s).is_empty() && used(*s));
     let words: Vec<String> =
         told.map(|standing| format!("{}: {}", short(standing), standing.meaning())).collect();
     words.join("; ")

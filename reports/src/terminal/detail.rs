@@ -1,10 +1,10 @@
 //! Findings in detail: the observations of each arm, and the way to repeat them.
 
 use super::paint::mark;
-use super::{Failures, Page};
-use crate::findings::{Finding, Kind, findings, groups, stem};
-use crate::reading::{case_link, headline};
-use crate::record::{ArmRow, Asked, CaseRow, EarlierTry};
+use super::{FailureVerbosity, TerminalPage};
+use crate::findings::{Finding, FindingKind, findings, groups, stem};
+use crate::record::{ArmRow, CaseQuestion, CaseRow, EarlierTry};
+use crate::row_reading::{case_link, headline};
 use crate::text::{clean, earlier_words, exit_words, shorten, telling_lines, wrap};
 
 /// The column at which the text of a finding starts.
@@ -16,9 +16,9 @@ const TOLD: [&str; 2] = ["act", "policy"];
 /// The number of lines of a stream that are shown.
 const STREAM_LINES: usize = 3;
 
-impl Page<'_> {
+impl TerminalPage<'_> {
     pub(super) fn findings(&self) -> String {
-        Kind::ALL
+        FindingKind::ALL
             .into_iter()
             .map(|kind| (kind, findings(self.matrix, kind)))
             .filter(|(_, found)| !found.is_empty())
@@ -27,15 +27,15 @@ impl Page<'_> {
             .join("\n")
     }
 
-    fn group(&self, kind: Kind, found: &[Finding<'_>]) -> String {
+    fn group(&self, kind: FindingKind, found: &[Finding<'_>]) -> String {
         let heading = self.paint.heading(&format!("{} ({})", kind.heading(), found.len()));
-        if self.failures == Failures::Brief {
+        if self.failures == FailureVerbosity::Brief {
             let lines: Vec<String> =
                 groups(found).iter().flat_map(|group| self.brief(group)).collect();
             return format!("{heading}\n{}\n", lines.join("\n"));
         }
         let entries: Vec<String> = found.iter().map(|f| self.finding(kind, f)).collect();
-        let separator = if kind == Kind::Known { "" } else { "\n" };
+        let separator = if kind == FindingKind::Known { "" } else { "\n" };
         format!("{heading}\n{}", entries.join(separator))
     }
 
@@ -54,21 +54,24 @@ impl Page<'_> {
         self.hanging(&format!("{label}: {case}: {}{rows}", headline(first.row)))
     }
 
-    pub(super) fn finding(&self, kind: Kind, finding: &Finding<'_>) -> String {
+    pub(super) fn finding(&self, kind: FindingKind, finding: &Finding<'_>) -> String {
         let row = finding.row;
         let mut lines = self.title(finding);
         let known = row.known.as_ref().map(|known| {
             let link = known.link.as_ref().map(|link| format!(" ({link})")).unwrap_or_default();
             format!("known: {}{link}", known.reason)
         });
-        if kind == Kind::Known {
+        if kind == FindingKind::Known {
             lines.extend(self.indented(&known.unwrap_or_default()));
         } else {
             lines.extend(self.indented(&row.message));
             lines.extend(known.iter().flat_map(|known| self.indented(known)));
             lines.extend(self.indented(&format!("case: {}", row.purpose)));
-            let asked =
-                row.asked.iter().flat_map(Asked::parts).filter(|(name, _)| TOLD.contains(name));
+            let asked = row
+                .asked
+                .iter()
+                .flat_map(CaseQuestion::parts)
+                .filter(|(name, _)| TOLD.contains(name));
             lines.extend(asked.flat_map(|(name, text)| self.indented(&format!("{name}: {text}"))));
             lines.extend(self.indented(&terms(row)));
             let header = self.matrix.columns[finding.column].header;
@@ -95,7 +98,7 @@ impl Page<'_> {
     fn title(&self, finding: &Finding<'_>) -> Vec<String> {
         let row = finding.row;
         let backend = clean(&self.matrix.columns[finding.column].label);
-        let verdict = self.paint.verdict(row.verdict.word(), row.verdict);
+        let verdict = self.paint.verdict(row.verdict.keyword(), row.verdict);
         let mut lines = vec![
             format!("{:1$}{2}", "", INDENT / 2, self.paint.heading(&clean(&row.id))),
             format!("{:INDENT$}{backend}: {verdict}{}", "", mark(row)),
@@ -131,7 +134,9 @@ impl Page<'_> {
         lines
             .iter()
             .enumerate()
-            .map(|(i, line)| format!("    {:8}  {line}", if i == 0 { arm.arm.word() } else { "" }))
+            .map(|(i, line)| {
+                format!("    {:8}  {line}", if i == 0 { arm.arm.keyword() } else { "" })
+            })
             .collect()
     }
 
@@ -156,5 +161,5 @@ fn terms(row: &CaseRow) -> String {
         none if none.is_empty() => String::new(),
         some => format!("; requirement {some}"),
     };
-    format!("level: {}{requirements}", row.level.word())
+    format!("level: {}{requirements}", row.level.keyword())
 }

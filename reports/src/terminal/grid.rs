@@ -1,7 +1,7 @@
-//! A table of one label and several narrow cells a line ([`Grid`]), split into blocks of
+//! A table of one label and several narrow cells a line ([`ColumnGrid`]), split into blocks of
 //! columns when not all of them fit.
 
-use super::Page;
+use super::TerminalPage;
 use crate::verdict::Verdict;
 
 /// Space between columns.
@@ -16,34 +16,34 @@ const CELL_MIN: usize = 8;
 const HEAD_MAX: usize = 16;
 
 /// One cell: its text, and whose colour it has.
-pub(super) struct Cell {
+pub(super) struct GridCell {
     pub(super) text: String,
     pub(super) verdict: Option<Verdict>,
 }
 
-impl Cell {
+impl GridCell {
     pub(super) fn plain(text: String) -> Self {
         Self { text, verdict: None }
     }
 }
 
 /// The layout of the columns from `first` on, as many as fit.
-pub(super) struct Grid<'a> {
-    page: &'a Page<'a>,
+pub(super) struct ColumnGrid<'a> {
+    page: &'a TerminalPage<'a>,
     first: usize,
     heads: Vec<String>,
     cell: usize,
     label: usize,
 }
 
-impl<'a> Grid<'a> {
+impl<'a> ColumnGrid<'a> {
     /// One or more grids that together show every column, for labels of at most `longest`.
-    pub(super) fn blocks(page: &'a Page<'a>, longest: usize) -> Vec<Self> {
+    pub(super) fn blocks(page: &'a TerminalPage<'a>, longest: usize) -> Vec<Self> {
         Self::blocks_of(page, longest, CELL_MIN)
     }
 
     /// Builds blocks for cells of at most `cell`.
-    pub(super) fn blocks_of(page: &'a Page<'a>, longest: usize, cell: usize) -> Vec<Self> {
+    pub(super) fn blocks_of(page: &'a TerminalPage<'a>, longest: usize, cell: usize) -> Vec<Self> {
         let count = page.matrix.columns.len();
         let heads: Vec<String> = (0..count).map(|column| page.column_head(column)).collect();
         let widest = heads.iter().map(|head| head.chars().count()).max().unwrap_or(0);
@@ -69,14 +69,14 @@ impl<'a> Grid<'a> {
     }
 
     /// A row that sums up the rows below it.
-    pub(super) fn sum(&self, label: &str, cell_of: impl Fn(usize) -> Cell) -> String {
+    pub(super) fn sum(&self, label: &str, cell_of: impl Fn(usize) -> GridCell) -> String {
         let label = self.page.paint.heading(&pad(label, self.label + INDENT));
         line(&(label + &self.cells(cell_of)))
     }
 
     /// A row: its label, and the cells of this block's columns. A label that does not fit stays
     /// whole, on a line of its own.
-    pub(super) fn row(&self, label: &str, cell_of: impl Fn(usize) -> Cell) -> String {
+    pub(super) fn row(&self, label: &str, cell_of: impl Fn(usize) -> GridCell) -> String {
         let cells = self.cells(cell_of);
         if label.chars().count() <= self.label {
             line(&format!("{:INDENT$}{}{cells}", "", pad(label, self.label)))
@@ -87,13 +87,13 @@ impl<'a> Grid<'a> {
         }
     }
 
-    fn cells(&self, cell_of: impl Fn(usize) -> Cell) -> String {
+    fn cells(&self, cell_of: impl Fn(usize) -> GridCell) -> String {
         (self.first..self.first + self.heads.len())
             .map(|column| format!("{:GAP$}{}", "", self.paint(&cell_of(column))))
             .collect()
     }
 
-    fn paint(&self, cell: &Cell) -> String {
+    fn paint(&self, cell: &GridCell) -> String {
         let text = pad(&cell.text, self.cell);
         let word = text.trim_end();
         let space = &text[word.len()..];
@@ -104,7 +104,7 @@ impl<'a> Grid<'a> {
     }
 }
 
-impl Page<'_> {
+impl TerminalPage<'_> {
     /// A column's label where all of them fit, else its number in the list of backends.
     pub(super) fn column_head(&self, column: usize) -> String {
         let columns = &self.matrix.columns;

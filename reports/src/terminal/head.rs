@@ -1,11 +1,11 @@
 //! The head of a page: harness, corpus, selection, and one entry a column.
 
-use super::Page;
+use super::TerminalPage;
 use crate::label::{backend_words, corpus_words, missing_words, place_words, selection_words};
-use crate::matrix::Column;
+use crate::matrix::MatrixColumn;
 use crate::text::{clean, wrap};
 
-impl Page<'_> {
+impl TerminalPage<'_> {
     pub(super) fn head(&self) -> String {
         let mut lines = Vec::new();
         for sentence in &self.matrix.interrupted {
@@ -29,7 +29,7 @@ impl Page<'_> {
         lines.join("\n") + "\n"
     }
 
-    fn column_entry(&self, index: usize, column: &Column<'_>) -> Vec<String> {
+    fn column_entry(&self, index: usize, column: &MatrixColumn<'_>) -> Vec<String> {
         let head = self.column_head(index);
         let number = if head.starts_with('[') { format!("{head} ") } else { String::new() };
         let label = match &column.label {
@@ -46,7 +46,7 @@ impl Page<'_> {
 
     /// Returns whether all columns are of one selection, by one harness.
     fn one_selection(&self) -> bool {
-        let words = |column: &Column<'_>| selection_words(column.header);
+        let words = |column: &MatrixColumn<'_>| selection_words(column.header);
         self.matrix.columns.windows(2).all(|pair| words(&pair[0]) == words(&pair[1]))
     }
 }

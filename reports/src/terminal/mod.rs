@@ -9,7 +9,7 @@ mod head;
 mod paint;
 mod tail;
 
-use crate::findings::{Finding, Kind};
+use crate::findings::{Finding, FindingKind};
 use crate::matrix::Matrix;
 use crate::text::inert;
 
@@ -35,12 +35,12 @@ pub struct TerminalOptions {
     /// List every case, not only those to look at.
     pub verbose: bool,
     /// The detail of failures.
-    pub failures: Failures,
+    pub failures: FailureVerbosity,
 }
 
 /// The detail in which failures are reported.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
-pub enum Failures {
+pub enum FailureVerbosity {
     /// A line a group of those that are alike.
     Brief,
     /// Everything, row by row.
@@ -50,7 +50,7 @@ pub enum Failures {
 
 impl Default for TerminalOptions {
     fn default() -> Self {
-        Self { style: Style::Plain, width: 80, verbose: false, failures: Failures::Full }
+        Self { style: Style::Plain, width: 80, verbose: false, failures: FailureVerbosity::Full }
     }
 }
 
@@ -60,25 +60,29 @@ const MIN_WIDTH: usize = 60;
 const QUOTE_WIDTH: usize = 100;
 
 /// The state that the parts of a page share.
-struct Page<'a> {
+struct TerminalPage<'a> {
     matrix: &'a Matrix<'a>,
     paint: Paint,
     width: usize,
     verbose: bool,
-    failures: Failures,
+    failures: FailureVerbosity,
 }
 
 /// One finding as plain text, for formats that quote it.
-pub(crate) fn finding_text(matrix: &Matrix<'_>, kind: Kind, finding: &Finding<'_>) -> String {
+pub(crate) fn finding_text(
+    matrix: &Matrix<'_>,
+    kind: FindingKind,
+    finding: &Finding<'_>,
+) -> String {
     let paint = Paint(Style::Plain);
-    let (width, failures) = (QUOTE_WIDTH, Failures::Full);
-    inert(&Page { matrix, paint, width, verbose: true, failures }.finding(kind, finding))
+    let (width, failures) = (QUOTE_WIDTH, FailureVerbosity::Full);
+    inert(&TerminalPage { matrix, paint, width, verbose: true, failures }.finding(kind, finding))
 }
 
 /// Renders the matrix; ends with the summary line and a newline.
 #[must_use]
 pub fn render(matrix: &Matrix<'_>, options: TerminalOptions) -> String {
-    let page = Page {
+    let page = TerminalPage {
         matrix,
         paint: Paint(options.style),
         width: options.width.max(MIN_WIDTH),

@@ -1,18 +1,18 @@
 //! The tail of a page: conformance, gaps, totals.
 
-use super::Page;
-use super::grid::{Cell, Grid};
-use crate::conformance::Share;
+use super::TerminalPage;
+use super::grid::{ColumnGrid, GridCell};
+use crate::conformance::PassedShare;
 use crate::record::{CaseRow, Level};
 use crate::sentences::{blind_lines, gap_lines, outcome_line, profile_lines};
 use crate::summary::summary_line;
 use crate::text::{clean, wrap};
 
-impl Page<'_> {
+impl TerminalPage<'_> {
     /// Passed of judged, per level and area.
     pub(super) fn conformance(&self) -> String {
         let mut out = self.paint.heading("conformance") + ": passed/judged, +N not judged\n";
-        for grid in &Grid::blocks(self, 0) {
+        for grid in &ColumnGrid::blocks(self, 0) {
             for level in Level::ALL {
                 out += &self.level(grid, level);
             }
@@ -20,11 +20,11 @@ impl Page<'_> {
         out
     }
 
-    fn level(&self, grid: &Grid<'_>, level: Level) -> String {
+    fn level(&self, grid: &ColumnGrid<'_>, level: Level) -> String {
         if !self.matrix.rows().any(|row| row.level == level) {
             return String::new();
         }
-        let mut out = grid.head(level.word());
+        let mut out = grid.head(level.keyword());
         for section in &self.matrix.sections {
             let cells = section.rows.iter().flat_map(|row| row.cells.iter().flatten());
             if cells.clone().any(|row| row.level == level) {
@@ -91,6 +91,6 @@ impl Page<'_> {
     }
 }
 
-fn share(share: Share) -> Cell {
-    Cell::plain(share.to_string())
+fn share(share: PassedShare) -> GridCell {
+    GridCell::plain(share.to_string())
 }

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use boxproof_reports::claims::{Claim, Standing, all, table};
+use boxproof_reports::claims::{CapabilityClaim, ClaimStanding, all, table};
 use boxproof_reports::terminal::{self, TerminalOptions};
 use boxproof_reports::{CaseRow, Matrix, Outcome, Run, Verdict, html, markdown, merge};
 use rstest::rstest;
@@ -18,35 +18,39 @@ fn claims(levels: &[(&str, &str)]) -> BTreeMap<String, String> {
 }
 
 #[rstest]
-#[case("enforced", &[Verdict::Pass], Standing::Confirmed)]
-#[case("enforced", &[Verdict::Pass, Verdict::UnderBlock], Standing::Over)]
-#[case("enforced", &[Verdict::Pass, Verdict::Unsupported], Standing::Confirmed)]
-#[case("partial", &[Verdict::Leak], Standing::Over)]
-#[case("partial", &[Verdict::Pass, Verdict::Contract], Standing::Over)]
-#[case("partial", &[Verdict::Pass], Standing::Under)]
-#[case("partial", &[Verdict::Pass, Verdict::Unsupported], Standing::Confirmed)]
-#[case("enforced", &[Verdict::Inconclusive], Standing::Unmeasured)]
-#[case("enforced", &[Verdict::NotApplicable], Standing::Unmeasured)]
-#[case("partial", &[], Standing::Unmeasured)]
-#[case("none", &[Verdict::Unsupported], Standing::Absent)]
-#[case("none", &[Verdict::Pass], Standing::Works)]
-#[case("none", &[Verdict::UnderBlock], Standing::Absent)]
-#[case("none", &[Verdict::Pass, Verdict::UnderBlock], Standing::Absent)]
-fn one_capability(#[case] level: &str, #[case] verdicts: &[Verdict], #[case] standing: Standing) {
+#[case("enforced", &[Verdict::Pass], ClaimStanding::Confirmed)]
+#[case("enforced", &[Verdict::Pass, Verdict::UnderBlock], ClaimStanding::Over)]
+#[case("enforced", &[Verdict::Pass, Verdict::Unsupported], ClaimStanding::Confirmed)]
+#[case("partial", &[Verdict::Leak], ClaimStanding::Over)]
+#[case("partial", &[Verdict::Pass, Verdict::Contract], ClaimStanding::Over)]
+#[case("partial", &[Verdict::Pass], ClaimStanding::Under)]
+#[case("partial", &[Verdict::Pass, Verdict::Unsupported], ClaimStanding::Confirmed)]
+#[case("enforced", &[Verdict::Inconclusive], ClaimStanding::Unmeasured)]
+#[case("enforced", &[Verdict::NotApplicable], ClaimStanding::Unmeasured)]
+#[case("partial", &[], ClaimStanding::Unmeasured)]
+#[case("none", &[Verdict::Unsupported], ClaimStanding::Absent)]
+#[case("none", &[Verdict::Pass], ClaimStanding::Works)]
+#[case("none", &[Verdict::UnderBlock], ClaimStanding::Absent)]
+#[case("none", &[Verdict::Pass, Verdict::UnderBlock], ClaimStanding::Absent)]
+fn one_capability(
+    #[case] level: &str,
+    #[case] verdicts: &[Verdict],
+    #[case] standing: ClaimStanding,
+) {
     let claims = claims(&[("cap", level)]);
     let rows: Vec<CaseRow> = verdicts.iter().map(|verdict| needing(*verdict)).collect();
     let found = all(&claims, rows.iter());
-    assert_eq!(found.iter().map(Claim::standing).collect::<Vec<_>>(), [standing]);
+    assert_eq!(found.iter().map(CapabilityClaim::standing).collect::<Vec<_>>(), [standing]);
     let failed = verdicts.iter().filter(|verdict| verdict.is_failure()).count();
     assert_eq!(found[0].failed, vec!["fs/a"; failed]);
 }
 
 #[rstest]
-#[case::of_the_twin("twin", Standing::Confirmed, 0)]
-#[case::of_the_act("refused", Standing::Over, 1)]
+#[case::of_the_twin("twin", ClaimStanding::Confirmed, 0)]
+#[case::of_the_act("refused", ClaimStanding::Over, 1)]
 fn a_refusal_counts_where_it_is_not_the_twins(
     #[case] reason: &str,
-    #[case] standing: Standing,
+    #[case] standing: ClaimStanding,
     #[case] failed: usize,
 ) {
     let refused = CaseRow { reason: reason.to_owned(), ..needing(Verdict::OverBlock) };
@@ -60,7 +64,7 @@ fn a_refusal_counts_where_it_is_not_the_twins(
 fn what_is_not_listed_is_not_claimed() {
     let (claims, row) = (claims(&[]), needing(Verdict::Pass));
     let found = all(&claims, [&row].into_iter());
-    assert_eq!((found[0].level, found[0].standing()), ("none", Standing::Works));
+    assert_eq!((found[0].level, found[0].standing()), ("none", ClaimStanding::Works));
 }
 
 #[test]
@@ -70,17 +74,17 @@ fn a_case_speaks_for_the_last_capability_it_needs() {
     let row = CaseRow { needs, ..bad("fs/a", "box", Verdict::Pass, "") };
     let found: Vec<_> =
         all(&claims, [&row].into_iter()).iter().map(|c| (c.capability, c.standing())).collect();
-    assert_eq!(found, [("cap", Standing::Works), ("pre", Standing::Unmeasured)]);
+    assert_eq!(found, [("cap", ClaimStanding::Works), ("pre", ClaimStanding::Unmeasured)]);
 }
 
 #[rstest]
-#[case::named(Some(&["pre"][..]), &[("cap", Standing::Unmeasured), ("pre", Standing::Over)])]
-#[case::both(Some(&["pre", "cap"][..]), &[("cap", Standing::Over), ("pre", Standing::Over)])]
-#[case::none(Some(&[][..]), &[("cap", Standing::Unmeasured), ("pre", Standing::Unmeasured)])]
-#[case::not_said(None, &[("cap", Standing::Over), ("pre", Standing::Unmeasured)])]
+#[case::named(Some(&["pre"][..]), &[("cap", ClaimStanding::Unmeasured), ("pre", ClaimStanding::Over)])]
+#[case::both(Some(&["pre", "cap"][..]), &[("cap", ClaimStanding::Over), ("pre", ClaimStanding::Over)])]
+#[case::none(Some(&[][..]), &[("cap", ClaimStanding::Unmeasured), ("pre", ClaimStanding::Unmeasured)])]
+#[case::not_said(None, &[("cap", ClaimStanding::Over), ("pre", ClaimStanding::Unmeasured)])]
 fn a_case_speaks_for_what_it_says_it_is_about(
     #[case] about: Option<&[&str]>,
-    #[case] standings: &[(&str, Standing)],
+    #[case] standings: &[(&str, ClaimStanding)],
 ) {
     let owned = |all: &[&str]| all.iter().map(|name| (*name).to_owned()).collect();
     let claims = claims(&[("pre", "enforced"), ("cap", "enforced")]);
@@ -95,13 +99,13 @@ fn a_case_speaks_for_what_it_says_it_is_about(
 }
 
 #[rstest]
-#[case::in_part("partial", Outcome::Xfail, Standing::Confirmed)]
-#[case::in_part_and_unknown("partial", Outcome::Unexpected, Standing::Over)]
-#[case::whole("enforced", Outcome::Xfail, Standing::Over)]
+#[case::in_part("partial", Outcome::Xfail, ClaimStanding::Confirmed)]
+#[case::in_part_and_unknown("partial", Outcome::Unexpected, ClaimStanding::Over)]
+#[case::whole("enforced", Outcome::Xfail, ClaimStanding::Over)]
 fn a_known_limit_is_no_part_of_what_is_claimed_in_part(
     #[case] level: &str,
     #[case] outcome: Outcome,
-    #[case] standing: Standing,
+    #[case] standing: ClaimStanding,
 ) {
     let failed = CaseRow { outcome, ..needing(Verdict::UnderBlock) };
     let rows = [failed, needing(Verdict::Pass)];
@@ -131,7 +135,7 @@ fn two() -> Run {
     run(&header(&infos, &rows), &rows)
 }
 
-fn standings(matrix: &Matrix<'_>) -> Vec<(String, Vec<Option<Standing>>)> {
+fn standings(matrix: &Matrix<'_>) -> Vec<(String, Vec<Option<ClaimStanding>>)> {
     let cells = |row: &boxproof_reports::claims::ClaimRow<'_>| {
         row.cells.iter().map(|cell| cell.as_ref().map(|(_, standing)| *standing)).collect()
     };
@@ -142,15 +146,15 @@ fn standings(matrix: &Matrix<'_>) -> Vec<(String, Vec<Option<Standing>>)> {
 fn the_table_has_every_capability_and_column() {
     let runs = [two()];
     let wanted = [
-        ("cap".to_owned(), vec![Some(Standing::Confirmed), Some(Standing::Over)]),
-        ("half".to_owned(), vec![Some(Standing::Under), Some(Standing::Works)]),
-        ("idle".to_owned(), vec![Some(Standing::Unmeasured), None]),
+        ("cap".to_owned(), vec![Some(ClaimStanding::Confirmed), Some(ClaimStanding::Over)]),
+        ("half".to_owned(), vec![Some(ClaimStanding::Under), Some(ClaimStanding::Works)]),
+        ("idle".to_owned(), vec![Some(ClaimStanding::Unmeasured), None]),
     ];
     assert_eq!(standings(&merge(&runs).unwrap()), wanted);
     let mut filtered = runs;
     filtered[0].header.selection.filters = vec!["fs".to_owned()];
     let idle = standings(&merge(&filtered).unwrap()).remove(2);
-    assert_eq!(idle.1, [Some(Standing::Absent), None], "what a filter left out is no gap");
+    assert_eq!(idle.1, [Some(ClaimStanding::Absent), None], "what a filter left out is no gap");
 }
 
 #[test]

@@ -5,8 +5,10 @@ use std::collections::BTreeSet;
 use std::path::Path;
 
 use boxproof_cases::Suite;
-use boxproof_reports::compare::{ByHand, Comparison, Counts, Status, compare, page, render};
-use boxproof_reports::{CaseRow, Run, User, Verdict, merge};
+use boxproof_reports::compare::{
+    AgreementStatus, ByHand, Comparison, StatusCounts, compare, page, render,
+};
+use boxproof_reports::{CaseRow, Run, RunUser, Verdict, merge};
 use rstest::rstest;
 
 use crate::sample::{self, ORDINARY, ROOT, backend, bad, row};
@@ -45,7 +47,7 @@ fn table() -> ByHand {
     ByHand::read(Path::new("table.yaml"), TABLE).unwrap()
 }
 
-fn run(user: User, rows: &[CaseRow]) -> Run {
+fn run(user: RunUser, rows: &[CaseRow]) -> Run {
     let mut names: Vec<&str> = rows.iter().map(|row| row.backend.as_str()).collect();
     names.dedup();
     let backends: Vec<_> = names.into_iter().map(backend).collect();
@@ -59,7 +61,7 @@ fn compared(runs: &[Run]) -> Comparison {
 }
 
 /// Returns the status of `b01` when `fs/kept` ends in `verdict`, and the rest passes.
-fn status(name: &str, user: User, verdict: Verdict) -> Status {
+fn status(name: &str, user: RunUser, verdict: Verdict) -> AgreementStatus {
     let kept = match verdict {
         Verdict::Pass => row("fs/kept", name),
         verdict => bad("fs/kept", name, verdict, "oracle"),
@@ -69,29 +71,29 @@ fn status(name: &str, user: User, verdict: Verdict) -> Status {
     comparison.columns[0].lines[1].status.clone()
 }
 
-fn explained() -> Status {
-    Status::Explained("policy: Told otherwise.".to_owned())
+fn explained() -> AgreementStatus {
+    AgreementStatus::Explained("policy: Told otherwise.".to_owned())
 }
 
 #[rstest]
 // The table says leak as root and empty otherwise.
 #[case("jail", ROOT, Verdict::Pass, explained())]
-#[case("jail", ROOT, Verdict::OverBlock, Status::Differs)]
-#[case("jail", ORDINARY, Verdict::Contract, Status::Agree)]
-#[case("jail", ORDINARY, Verdict::Pass, Status::Differs)]
-#[case("jail", ORDINARY, Verdict::UnderBlock, Status::Differs)]
+#[case("jail", ROOT, Verdict::OverBlock, AgreementStatus::Differs)]
+#[case("jail", ORDINARY, Verdict::Contract, AgreementStatus::Agree)]
+#[case("jail", ORDINARY, Verdict::Pass, AgreementStatus::Differs)]
+#[case("jail", ORDINARY, Verdict::UnderBlock, AgreementStatus::Differs)]
 // A verdict that was not learnt, or a case that was not asked, is neither agreement nor a
 // difference.
-#[case("jail", ORDINARY, Verdict::Inconclusive, Status::Unlearnt)]
-#[case("jail", ORDINARY, Verdict::Error, Status::Unlearnt)]
+#[case("jail", ORDINARY, Verdict::Inconclusive, AgreementStatus::Unlearnt)]
+#[case("jail", ORDINARY, Verdict::Error, AgreementStatus::Unlearnt)]
 // If a rule cannot be stated, the leak without it and not being asked are both right.
-#[case("cell", ROOT, Verdict::UnderBlock, Status::Agree)]
-#[case("cell", ROOT, Verdict::Contract, Status::Differs)]
+#[case("cell", ROOT, Verdict::UnderBlock, AgreementStatus::Agree)]
+#[case("cell", ROOT, Verdict::Contract, AgreementStatus::Differs)]
 fn a_measurement_agrees_is_explained_or_differs(
     #[case] name: &str,
-    #[case] user: User,
+    #[case] user: RunUser,
     #[case] verdict: Verdict,
-    #[case] expected: Status,
+    #[case] expected: AgreementStatus,
 ) {
     assert_eq!(status(name, user, verdict), expected);
 }
@@ -106,16 +108,16 @@ fn an_explanation_may_ask_for_the_reason_code() {
         compare(&table, &merge(&runs).unwrap()).columns[0].lines[1].status.clone()
     };
     assert_eq!(with("twin"), explained());
-    assert_eq!(with("refused"), Status::Differs);
+    assert_eq!(with("refused"), AgreementStatus::Differs);
 }
 
 #[test]
 fn an_explanation_without_a_difference_is_stale() {
     let stale = status("jail", ROOT, Verdict::UnderBlock);
-    assert_eq!(stale, Status::Stale("policy: Told otherwise.".to_owned()));
+    assert_eq!(stale, AgreementStatus::Stale("policy: Told otherwise.".to_owned()));
 }
 
-fn b01_of(rows: &[CaseRow]) -> (String, Status) {
+fn b01_of(rows: &[CaseRow]) -> (String, AgreementStatus) {
     let comparison = compared(&[run(ORDINARY, rows)]);
     let line = comparison.columns[0].lines.iter().find(|line| line.probe == "b01").unwrap();
     (line.measured.clone(), line.status.clone())
@@ -128,13 +130,16 @@ fn several_cases_come_to_the_gravest_of_them() {
         b01_of(&rows)
     };
     let (words, status) = two(Verdict::Unsupported, Verdict::Contract);
-    assert_eq!((words.as_str(), status), ("contract at fs/kept-too (y)", Status::Agree));
+    assert_eq!((words.as_str(), status), ("contract at fs/kept-too (y)", AgreementStatus::Agree));
     let (words, status) = two(Verdict::Inconclusive, Verdict::Contract);
-    assert_eq!((words.as_str(), status), ("contract at fs/kept-too (y)", Status::Agree));
+    assert_eq!((words.as_str(), status), ("contract at fs/kept-too (y)", AgreementStatus::Agree));
     let (words, status) = two(Verdict::Contract, Verdict::UnderBlock);
-    assert_eq!((words.as_str(), status), ("under-block at fs/kept-too (y)", Status::Differs));
+    assert_eq!(
+        (words.as_str(), status),
+        ("under-block at fs/kept-too (y)", AgreementStatus::Differs)
+    );
     let (words, status) = two(Verdict::NotApplicable, Verdict::NotApplicable);
-    assert_eq!((words.as_str(), status), ("not-applicable (x)", Status::NotAsked));
+    assert_eq!((words.as_str(), status), ("not-applicable (x)", AgreementStatus::NotAsked));
 }
 
 #[test]
@@ -144,19 +149,19 @@ fn unsupported_agrees_only_where_the_rule_cannot_be_stated() {
         let comparison = compared(&[run(ORDINARY, &rows)]);
         comparison.columns[0].lines[1].status.clone()
     };
-    assert_eq!(unsupported("cell"), Status::Agree);
-    assert_eq!(unsupported("jail"), Status::Differs);
+    assert_eq!(unsupported("cell"), AgreementStatus::Agree);
+    assert_eq!(unsupported("jail"), AgreementStatus::Differs);
 }
 
 #[test]
 fn a_case_that_is_missing_leaves_nothing_to_compare() {
     let (words, status) = b01_of(&[row("fs/kept", "jail"), row("fs/write", "jail")]);
-    assert_eq!((words.as_str(), status), ("no row for fs/kept-too", Status::NotAsked));
+    assert_eq!((words.as_str(), status), ("no row for fs/kept-too", AgreementStatus::NotAsked));
 }
 
 #[test]
 fn a_column_is_chosen_by_version_else_the_last_and_never_by_guess() {
-    let write = |user: User, name: &str, version: &str| {
+    let write = |user: RunUser, name: &str, version: &str| {
         let rows = [row("fs/write", name)];
         let mut header = sample::header(&[backend(name)], &rows);
         header.backends[0].version = version.to_owned();
@@ -176,13 +181,13 @@ fn a_column_is_chosen_by_version_else_the_last_and_never_by_guess() {
 }
 
 #[rstest]
-#[case(Counts { agree: 2, explained: 1, not_asked: 3, ..Counts::default() }, 0)]
-#[case(Counts { agree: 2, differ: 1, unlearnt: 1, ..Counts::default() }, 1)]
-#[case(Counts { agree: 2, stale: 1, ..Counts::default() }, 1)]
-#[case(Counts { agree: 2, unlearnt: 1, ..Counts::default() }, 3)]
-#[case(Counts { not_asked: 3, ..Counts::default() }, 3)]
-#[case(Counts::default(), 3)]
-fn only_agreement_and_explanations_are_good(#[case] counts: Counts, #[case] exit: i32) {
+#[case(StatusCounts { agree: 2, explained: 1, not_asked: 3, ..StatusCounts::default() }, 0)]
+#[case(StatusCounts { agree: 2, differ: 1, unlearnt: 1, ..StatusCounts::default() }, 1)]
+#[case(StatusCounts { agree: 2, stale: 1, ..StatusCounts::default() }, 1)]
+#[case(StatusCounts { agree: 2, unlearnt: 1, ..StatusCounts::default() }, 3)]
+#[case(StatusCounts { not_asked: 3, ..StatusCounts::default() }, 3)]
+#[case(StatusCounts::default(), 3)]
+fn only_agreement_and_explanations_are_good(#[case] counts: StatusCounts, #[case] exit: i32) {
     assert_eq!(counts.exit(), exit);
 }
 
@@ -251,12 +256,12 @@ fn the_built_in_table_is_whole() {
     assert_eq!(ids, probes());
     // One cell a probe, backend and user; without a sandbox two were not asked.
     let seen = |name: &str, user| {
-        table.probes.values().filter(|probe| table.seen(probe, name, user).is_some()).count()
+        table.probes.values().filter(|probe| table.outcome_for(probe, name, user).is_some()).count()
     };
     for (name, column) in &table.columns {
         let missing = if name == "none" { 2 } else { 0 };
         for user in &column.users {
-            assert_eq!(seen(name, *user), ids.len() - missing, "{name} as {}", user.word());
+            assert_eq!(seen(name, *user), ids.len() - missing, "{name} as {}", user.keyword());
         }
     }
 }

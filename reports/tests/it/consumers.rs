@@ -2,8 +2,8 @@
 //! record is hostile.
 
 use boxproof_reports::{
-    CaseRow, Known, Level, Outcome, Run, StreamText, Verdict, annotations, badge, junit, merge,
-    merge_partial, record, sarif, tap,
+    CaseRow, KnownFailure, Level, Outcome, Run, StreamText, Verdict, annotations, badge, junit,
+    merge, merge_partial, record, sarif, tap,
 };
 use rstest::rstest;
 use serde_json::Value;
@@ -33,7 +33,7 @@ fn failing(text: &str, rows: usize) -> Run {
     };
     let mut rows: Vec<CaseRow> = (0..rows).map(make).collect();
     rows[0].outcome = Outcome::Xfail;
-    rows[0].known = Some(Known { reason: text.to_owned(), link: Some(text.to_owned()) });
+    rows[0].known = Some(KnownFailure { reason: text.to_owned(), link: Some(text.to_owned()) });
     run(&header(&[backend("b<ox")], &rows), &rows)
 }
 

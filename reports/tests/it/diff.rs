@@ -1,8 +1,8 @@
 //! Comparing two runs: every kind of transition, and what else may have changed.
 
-use boxproof_reports::diff::{Diff, Kind, markdown, terminal};
+use boxproof_reports::diff::{Diff, TransitionKind, markdown, terminal};
 use boxproof_reports::{
-    Asked, CaseRow, Header, Matrix, Run, Selection, TwinState, Verdict, diff, merge,
+    CaseQuestion, CaseRow, Header, Matrix, Run, Selection, TwinState, Verdict, diff, merge,
 };
 use rstest::rstest;
 use serde_json::json;
@@ -25,7 +25,7 @@ fn with_diff<T>(before: &[Run], after: &[Run], look: impl FnOnce(&Diff<'_>) -> T
     look(&diff(&before, &after))
 }
 
-fn kinds(before: CaseRow, after: CaseRow) -> Vec<Kind> {
+fn kinds(before: CaseRow, after: CaseRow) -> Vec<TransitionKind> {
     with_diff(&[one(before)], &[one(after)], |diff| {
         assert_eq!(diff.compared, 1);
         diff.transitions.iter().map(|transition| transition.kind).collect()
@@ -34,26 +34,26 @@ fn kinds(before: CaseRow, after: CaseRow) -> Vec<Kind> {
 
 #[rstest]
 #[case(Verdict::Pass, Verdict::Pass, None)]
-#[case(Verdict::Pass, Verdict::UnderBlock, Some(Kind::NewlyOpen))]
-#[case(Verdict::OverBlock, Verdict::UnderBlock, Some(Kind::NewlyOpen))]
-#[case(Verdict::Unsupported, Verdict::UnderBlock, Some(Kind::NewlyOpen))]
+#[case(Verdict::Pass, Verdict::UnderBlock, Some(TransitionKind::NewlyOpen))]
+#[case(Verdict::OverBlock, Verdict::UnderBlock, Some(TransitionKind::NewlyOpen))]
+#[case(Verdict::Unsupported, Verdict::UnderBlock, Some(TransitionKind::NewlyOpen))]
 #[case(Verdict::UnderBlock, Verdict::UnderBlock, None)]
-#[case(Verdict::Pass, Verdict::Leak, Some(Kind::NewlyLeaking))]
-#[case(Verdict::Pass, Verdict::OverBlock, Some(Kind::NewlyOverBlocked))]
-#[case(Verdict::UnderBlock, Verdict::OverBlock, Some(Kind::NewlyOverBlocked))]
-#[case(Verdict::Pass, Verdict::Contract, Some(Kind::NewlyBroken))]
-#[case(Verdict::Pass, Verdict::Inconclusive, Some(Kind::CoverageLost))]
-#[case(Verdict::Pass, Verdict::Unsupported, Some(Kind::CoverageLost))]
-#[case(Verdict::UnderBlock, Verdict::Error, Some(Kind::CoverageLost))]
-#[case(Verdict::UnderBlock, Verdict::NotApplicable, Some(Kind::CoverageLost))]
-#[case(Verdict::UnderBlock, Verdict::Pass, Some(Kind::Fixed))]
-#[case(Verdict::Leak, Verdict::Pass, Some(Kind::Fixed))]
-#[case(Verdict::Unsupported, Verdict::Pass, Some(Kind::CoverageGained))]
-#[case(Verdict::Inconclusive, Verdict::Unsupported, Some(Kind::OtherReason))]
+#[case(Verdict::Pass, Verdict::Leak, Some(TransitionKind::NewlyLeaking))]
+#[case(Verdict::Pass, Verdict::OverBlock, Some(TransitionKind::NewlyOverBlocked))]
+#[case(Verdict::UnderBlock, Verdict::OverBlock, Some(TransitionKind::NewlyOverBlocked))]
+#[case(Verdict::Pass, Verdict::Contract, Some(TransitionKind::NewlyBroken))]
+#[case(Verdict::Pass, Verdict::Inconclusive, Some(TransitionKind::CoverageLost))]
+#[case(Verdict::Pass, Verdict::Unsupported, Some(TransitionKind::CoverageLost))]
+#[case(Verdict::UnderBlock, Verdict::Error, Some(TransitionKind::CoverageLost))]
+#[case(Verdict::UnderBlock, Verdict::NotApplicable, Some(TransitionKind::CoverageLost))]
+#[case(Verdict::UnderBlock, Verdict::Pass, Some(TransitionKind::Fixed))]
+#[case(Verdict::Leak, Verdict::Pass, Some(TransitionKind::Fixed))]
+#[case(Verdict::Unsupported, Verdict::Pass, Some(TransitionKind::CoverageGained))]
+#[case(Verdict::Inconclusive, Verdict::Unsupported, Some(TransitionKind::OtherReason))]
 fn each_step_has_its_kind(
     #[case] before: Verdict,
     #[case] after: Verdict,
-    #[case] kind: Option<Kind>,
+    #[case] kind: Option<TransitionKind>,
 ) {
     let found = kinds(case(before, "why"), case(after, "why"));
     assert_eq!(found, kind.into_iter().collect::<Vec<_>>());
@@ -62,18 +62,18 @@ fn each_step_has_its_kind(
 #[test]
 fn another_reason_is_told() {
     let (a, b) = (case(Verdict::UnderBlock, "oracle"), case(Verdict::UnderBlock, "stream"));
-    assert_eq!(kinds(a, b), [Kind::OtherReason]);
+    assert_eq!(kinds(a, b), [TransitionKind::OtherReason]);
 }
 
 #[rstest]
-#[case(TwinState::Shown, TwinState::Inexpressible, &[Kind::CoverageLost])]
-#[case(TwinState::Shown, TwinState::None, &[Kind::CoverageLost])]
+#[case(TwinState::Shown, TwinState::Inexpressible, &[TransitionKind::CoverageLost])]
+#[case(TwinState::Shown, TwinState::None, &[TransitionKind::CoverageLost])]
 #[case(TwinState::Shown, TwinState::NotNeeded, &[])]
-#[case(TwinState::None, TwinState::Shown, &[Kind::CoverageGained])]
+#[case(TwinState::None, TwinState::Shown, &[TransitionKind::CoverageGained])]
 fn a_pass_without_its_twin_is_worth_less(
     #[case] before: TwinState,
     #[case] after: TwinState,
-    #[case] kind: &[Kind],
+    #[case] kind: &[TransitionKind],
 ) {
     let with = |twin| CaseRow { twin, ..row("fs/a", "box") };
     assert_eq!(kinds(with(before), with(after)), kind);
@@ -81,8 +81,11 @@ fn a_pass_without_its_twin_is_worth_less(
 
 #[test]
 fn worse_is_what_a_gate_must_see() {
-    let worse: Vec<&str> =
-        Kind::ALL.into_iter().filter(|kind| kind.is_worse()).map(Kind::heading).collect();
+    let worse: Vec<&str> = TransitionKind::ALL
+        .into_iter()
+        .filter(|kind| kind.is_worse())
+        .map(TransitionKind::heading)
+        .collect();
     let wanted = [
         "newly open",
         "newly leaking",
@@ -93,14 +96,15 @@ fn worse_is_what_a_gate_must_see() {
         "removed",
     ];
     assert_eq!(worse, wanted);
-    assert!(Kind::ALL.is_sorted());
+    assert!(TransitionKind::ALL.is_sorted());
 }
 
 /// The same rows with a changed header.
 fn rows_with(rows: &[CaseRow], edit: impl FnOnce(&mut Header)) -> Run {
     let mut header = header(&[backend("box")], rows);
     edit(&mut header);
-    header.selection = Selection { ..Selection::of(rows.iter().map(|row| row.id.as_str())) };
+    header.selection =
+        Selection { ..Selection::whole_selection(rows.iter().map(|row| row.id.as_str())) };
     run(&header, rows)
 }
 
@@ -110,7 +114,7 @@ fn added_and_removed_cases_are_told() {
     let (before, after) = ([rows_with(&[a], |_| ())], [rows_with(&[b], |_| ())]);
     with_diff(&before, &after, |diff| {
         let found: Vec<_> = diff.transitions.iter().map(|t| (t.kind, t.id)).collect();
-        assert_eq!(found, [(Kind::Removed, "fs/a"), (Kind::Added, "fs/b")]);
+        assert_eq!(found, [(TransitionKind::Removed, "fs/a"), (TransitionKind::Added, "fs/b")]);
         assert!(diff.is_worse() && diff.compared == 0);
     });
 }
@@ -152,7 +156,7 @@ fn columns_meet_by_backend_and_user_before_the_host_may_differ() {
     with_diff(&before, &after, |diff| {
         assert_eq!(diff.compared, 2);
         let found: Vec<_> = diff.transitions.iter().map(|t| (t.kind, t.column)).collect();
-        assert_eq!(found, [(Kind::Added, 0)]);
+        assert_eq!(found, [(TransitionKind::Added, 0)]);
         assert_eq!(diff.environment, [format!("{}: the column is new", diff.columns[0])]);
     });
 }
@@ -160,7 +164,7 @@ fn columns_meet_by_backend_and_user_before_the_host_may_differ() {
 #[test]
 fn a_case_that_asks_something_else_is_marked() {
     let asking = |act: &str, verdict| {
-        let asked = Asked { act: act.to_owned(), ..Asked::default() };
+        let asked = CaseQuestion { act: act.to_owned(), ..CaseQuestion::default() };
         one(CaseRow { asked: Some(asked), ..case(verdict, "oracle") })
     };
     let (a, b) = (asking("one", Verdict::Pass), asking("two", Verdict::UnderBlock));

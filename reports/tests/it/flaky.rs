@@ -1,7 +1,7 @@
 //! Rows that passed on another try: kept in the record, counted, and told by every format.
 
-use boxproof_reports::diff::{self, Kind};
-use boxproof_reports::gate::{AcceptedChange, Circumstances, Decision, GatePolicy, decide};
+use boxproof_reports::diff::{self, TransitionKind};
+use boxproof_reports::gate::{AcceptedChange, GateDecision, GateInputs, GatePolicy, decide};
 use boxproof_reports::terminal::{self, TerminalOptions};
 use boxproof_reports::{
     CaseRow, EarlierTry, ExitCode, ExitOptions, Level, Outcome, RecordWriter, Run, Verdict, badge,
@@ -96,52 +96,61 @@ fn sarif_and_badge_tell_that_it_is_flaky() {
 }
 
 #[rstest]
-#[case::newly(row("exec/quick", "box"), after(Verdict::Contract, "timing"), Some(Kind::NewlyFlaky))]
+#[case::newly(
+    row("exec/quick", "box"),
+    after(Verdict::Contract, "timing"),
+    Some(TransitionKind::NewlyFlaky)
+)]
 #[case::unasked(
     bad("exec/quick", "box", Verdict::Unsupported, "x"),
     after(Verdict::Contract, "timing"),
-    Some(Kind::NewlyFlaky)
+    Some(TransitionKind::NewlyFlaky)
 )]
 #[case::half(
     bad("exec/quick", "box", Verdict::Contract, "timing"),
     after(Verdict::Contract, "timing"),
-    Some(Kind::PartlyFixed)
+    Some(TransitionKind::PartlyFixed)
 )]
-#[case::steady(after(Verdict::Contract, "timing"), row("exec/quick", "box"), Some(Kind::Fixed))]
+#[case::steady(
+    after(Verdict::Contract, "timing"),
+    row("exec/quick", "box"),
+    Some(TransitionKind::Fixed)
+)]
 #[case::still(after(Verdict::Contract, "timing"), after(Verdict::Contract, "timing"), None)]
 #[case::failing(
     after(Verdict::Contract, "timing"),
     bad("exec/quick", "box", Verdict::Contract, "timing"),
-    Some(Kind::NewlyBroken)
+    Some(TransitionKind::NewlyBroken)
 )]
 fn diff_tells_what_became_of_it(
     #[case] before: CaseRow,
     #[case] after: CaseRow,
-    #[case] kind: Option<Kind>,
+    #[case] kind: Option<TransitionKind>,
 ) {
     let (before, after) = ([run_of(before)], [run_of(after)]);
     let (before, after) = (merge(&before).unwrap(), merge(&after).unwrap());
     let found = compared(&before, &after);
-    let kinds: Vec<Kind> = found.transitions.iter().map(|transition| transition.kind).collect();
+    let kinds: Vec<TransitionKind> =
+        found.transitions.iter().map(|transition| transition.kind).collect();
     assert_eq!(kinds, kind.into_iter().collect::<Vec<_>>());
-    if matches!(kind, Some(Kind::NewlyFlaky | Kind::PartlyFixed)) {
+    if matches!(kind, Some(TransitionKind::NewlyFlaky | TransitionKind::PartlyFixed)) {
         for page in [diff::terminal(&found, 100), diff::markdown(&found)] {
             assert!(page.contains("→ pass (flaky)") && page.contains("2000.0 ms"), "{page}");
         }
     }
-    assert_eq!(found.is_worse(), matches!(kind, Some(Kind::NewlyFlaky | Kind::NewlyBroken)));
+    assert_eq!(
+        found.is_worse(),
+        matches!(kind, Some(TransitionKind::NewlyFlaky | TransitionKind::NewlyBroken))
+    );
 }
 
 /// What a gate decides on a flaky row, under the policy that `change` makes.
-fn gated(before: CaseRow, now: CaseRow, change: impl FnOnce(&mut GatePolicy)) -> Decision {
+fn gated(before: CaseRow, now: CaseRow, change: impl FnOnce(&mut GatePolicy)) -> GateDecision {
     let mut policy: GatePolicy =
         serde_json::from_value(json!({"baseline": {"record": "base.ndjson"}})).unwrap();
     change(&mut policy);
-    let about = Circumstances {
-        now: 1_785_666_000,
-        today: "2026-08-02".to_owned(),
-        ..Circumstances::default()
-    };
+    let about =
+        GateInputs { now: 1_785_666_000, today: "2026-08-02".to_owned(), ..GateInputs::default() };
     let (before, now) = ([run_of(before)], [run_of(now)]);
     decide(&policy, (&merge(&before).unwrap(), &merge(&now).unwrap()), &about)
 }

@@ -1,9 +1,9 @@
 //! The gate: red results, each for its own reason, and results that are not red.
 
 use boxproof_reports::gate::{
-    AcceptedChange, Circumstances, Decision, GatePolicy, KnownPolicy, RedScope, decide, render,
+    AcceptedChange, GateDecision, GateInputs, GatePolicy, KnownPolicy, RedScope, decide, render,
 };
-use boxproof_reports::{CaseRow, Header, Known, Level, Outcome, Run, Verdict, merge};
+use boxproof_reports::{CaseRow, Header, KnownFailure, Level, Outcome, Run, Verdict, merge};
 use rstest::rstest;
 use serde_json::json;
 
@@ -16,8 +16,8 @@ fn policy() -> GatePolicy {
 }
 
 /// A day after the sample runs.
-fn circumstances() -> Circumstances {
-    Circumstances {
+fn circumstances() -> GateInputs {
+    GateInputs {
         now: 1_785_666_000,
         today: "2026-08-02".to_owned(),
         commit: Some(COMMIT.to_owned()),
@@ -33,7 +33,7 @@ fn run_of(rows: &[CaseRow]) -> Run {
     run(&header(&[backend("box")], rows), rows)
 }
 
-fn decided(policy: &GatePolicy, before: &Run, after: &Run, about: &Circumstances) -> Decision {
+fn decided(policy: &GatePolicy, before: &Run, after: &Run, about: &GateInputs) -> GateDecision {
     let (before, after) = ([before.clone()], [after.clone()]);
     decide(policy, (&merge(&before).unwrap(), &merge(&after).unwrap()), about)
 }
@@ -52,7 +52,7 @@ fn with_header(change: impl FnOnce(&mut Header)) -> Run {
 #[test]
 fn the_same_run_twice_is_green() {
     let decision = decided(&policy(), &run_of(&rows()), &run_of(&rows()), &circumstances());
-    assert_eq!(decision, Decision { compared: 3, ..Decision::default() });
+    assert_eq!(decision, GateDecision { compared: 3, ..GateDecision::default() });
     assert_eq!(render(&decision), "gate: green, 3 cases compared\n");
 }
 
@@ -223,7 +223,7 @@ fn an_accepted_change_is_told_until_it_expires() {
 
 #[test]
 fn known_failures_that_pass_are_red_and_failures_no_list_names_where_asked() {
-    let known = Some(Known { reason: "r".to_owned(), link: None });
+    let known = Some(KnownFailure { reason: "r".to_owned(), link: None });
     let mut same = rows();
     same[0] = CaseRow { outcome: Outcome::Xpass, known, ..same[0].clone() };
     same[1] = bad("fs/a/two", "box", Verdict::Leak, "why");
@@ -256,7 +256,7 @@ fn an_acceptance_that_means_nothing_is_refused(#[case] one: AcceptedChange, #[ca
 #[test]
 fn a_line_is_a_line_and_no_command() {
     let decision =
-        Decision { red: vec!["::error::a\nb\u{1b}[2J".to_owned()], ..Decision::default() };
+        GateDecision { red: vec!["::error::a\nb\u{1b}[2J".to_owned()], ..GateDecision::default() };
     assert_eq!(
         render(&decision),
         "red: ::error::a b\\u{1b}[2J\ngate: red, 1 reasons, 0 cases compared\n"

@@ -9,7 +9,7 @@ use boxproof_reports::{Run, annotations, badge, html, junit, markdown, merge, sa
 
 use crate::sample::{examples, record};
 
-fn folder(example: &str) -> PathBuf {
+fn directory(example: &str) -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("golden").join(example)
 }
 
@@ -35,7 +35,7 @@ fn terminal(runs: &[Run], style: Style, width: usize, verbose: bool) -> String {
 fn example_records() {
     for (name, runs) in examples() {
         for (index, run) in runs.iter().enumerate() {
-            let path = folder(name).join(format!("run-{}.ndjson", index + 1));
+            let path = directory(name).join(format!("run-{}.ndjson", index + 1));
             golden(&path, &record(&run.header, &run.rows));
             let file = std::io::BufReader::new(std::fs::File::open(&path).unwrap());
             assert_eq!(&read(file).unwrap(), run);
@@ -47,11 +47,11 @@ fn example_records() {
 fn terminal_pages() {
     for (name, runs) in examples() {
         let page = terminal(&runs, Style::Plain, 80, false);
-        golden(&folder(name).join("terminal.txt"), page.as_bytes());
+        golden(&directory(name).join("terminal.txt"), page.as_bytes());
         let verbose = terminal(&runs, Style::Plain, 80, true);
-        golden(&folder(name).join("terminal-verbose.txt"), verbose.as_bytes());
+        golden(&directory(name).join("terminal-verbose.txt"), verbose.as_bytes());
         let color = terminal(&runs, Style::Color, 80, false);
-        golden(&folder(name).join("terminal-color.txt"), color.as_bytes());
+        golden(&directory(name).join("terminal-color.txt"), color.as_bytes());
     }
 }
 
@@ -59,7 +59,7 @@ fn terminal_pages() {
 fn markdown_pages() {
     for (name, runs) in examples() {
         let page = markdown::render(&merge(&runs).unwrap(), markdown::GITHUB_BUDGET);
-        golden(&folder(name).join("summary.md"), page.as_bytes());
+        golden(&directory(name).join("summary.md"), page.as_bytes());
     }
 }
 
@@ -75,7 +75,7 @@ fn pages_for_other_programs() {
             ("annotations.txt", annotations::render(&matrix)),
         ];
         for (file, page) in pages {
-            golden(&folder(name).join(file), page.as_bytes());
+            golden(&directory(name).join(file), page.as_bytes());
         }
     }
 }
@@ -84,6 +84,6 @@ fn pages_for_other_programs() {
 fn html_pages() {
     for (name, runs) in examples() {
         let page = html::render(&merge(&runs).unwrap());
-        golden(&folder(name).join("matrix.html"), page.as_bytes());
+        golden(&directory(name).join("matrix.html"), page.as_bytes());
     }
 }

@@ -12,7 +12,7 @@ fn rows(ids: &[&str]) -> Vec<CaseRow> {
 /// A run of `ids` out of a selection of `of`.
 fn part(of: &[&str], ids: &[&str], edit: impl FnOnce(&mut Header)) -> Run {
     let mut header = header(&[backend("box")], &[]);
-    header.selection = Selection::of(of.iter().copied());
+    header.selection = Selection::whole_selection(of.iter().copied());
     edit(&mut header);
     run(&header, &rows(ids))
 }

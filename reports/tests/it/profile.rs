@@ -1,10 +1,10 @@
 //! The standing of a backend on a profile, equal in every page, badge and gate.
 
-use boxproof_reports::gate::{Circumstances, GatePolicy, decide};
+use boxproof_reports::gate::{GateInputs, GatePolicy, decide};
 use boxproof_reports::profile::{Conformance, table};
 use boxproof_reports::terminal::{self, TerminalOptions};
 use boxproof_reports::{
-    CaseRow, Known, Outcome, Run, SetInfo, Verdict, badge, html, markdown, merge,
+    CaseRow, KnownFailure, Outcome, Run, SetInfo, Verdict, badge, html, markdown, merge,
 };
 use rstest::rstest;
 use serde_json::json;
@@ -29,7 +29,7 @@ fn third(verdict: Verdict) -> CaseRow {
 }
 
 fn known() -> CaseRow {
-    let known = Some(Known { reason: "r".to_owned(), link: None });
+    let known = Some(KnownFailure { reason: "r".to_owned(), link: None });
     CaseRow { outcome: Outcome::Xfail, known, ..third(Verdict::UnderBlock) }
 }
 
@@ -107,7 +107,7 @@ fn a_gate_asks_for_a_profile() {
         let matrix = merge(&runs).unwrap();
         let policy = json!({"baseline": {"record": "b"}, "profiles": profiles});
         let policy: GatePolicy = serde_json::from_value(policy).unwrap();
-        let about = Circumstances { now: 1_785_666_000, ..Circumstances::default() };
+        let about = GateInputs { now: 1_785_666_000, ..GateInputs::default() };
         decide(&policy, (&matrix, &matrix), &about).red
     };
     let none: Vec<String> = Vec::new();

@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 use boxproof_reports::record::read;
 use boxproof_reports::{Run, html, markdown, merge};
 
-fn folder() -> PathBuf {
+fn directory() -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("matrix")
 }
 
@@ -15,7 +15,7 @@ fn text(path: &Path) -> String {
 
 /// The records in the order in which `boxproof matrix` reads them.
 fn records() -> Vec<Run> {
-    let entries = std::fs::read_dir(folder()).unwrap().map(|entry| entry.unwrap().path());
+    let entries = std::fs::read_dir(directory()).unwrap().map(|entry| entry.unwrap().path());
     let mut files: Vec<PathBuf> =
         entries.filter(|path| path.extension().is_some_and(|end| end == "ndjson")).collect();
     files.sort();
@@ -25,7 +25,7 @@ fn records() -> Vec<Run> {
 
 /// Returns the text that the README shows between its marks.
 fn shown() -> String {
-    let readme = text(&folder().join("README.md"));
+    let readme = text(&directory().join("README.md"));
     let (_, rest) = readme.split_once("<!-- matrix -->\n").unwrap();
     rest.split_once("<!-- /matrix -->\n").unwrap().0.trim().to_owned()
 }
@@ -35,15 +35,15 @@ fn shown() -> String {
 fn pages_and_summary_are_the_records_rendered() {
     let runs = records();
     if runs.is_empty() {
-        let pages = ["matrix.md", "matrix.html"].map(|page| folder().join(page).exists());
+        let pages = ["matrix.md", "matrix.html"].map(|page| directory().join(page).exists());
         assert_eq!((pages, shown().as_str()), ([false; 2], ""), "there are no records of this");
         return;
     }
     let matrix = merge(&runs).unwrap();
     let stale = "is stale: `boxproof matrix` writes it";
-    let page = text(&folder().join("matrix.md"));
+    let page = text(&directory().join("matrix.md"));
     assert!(page == markdown::published(&matrix), "matrix.md {stale}");
-    let page = text(&folder().join("matrix.html"));
+    let page = text(&directory().join("matrix.html"));
     assert!(page == html::render(&matrix), "matrix.html {stale}");
     assert_eq!(shown(), markdown::summary(&matrix).trim(), "the README {stale}");
 }

@@ -1,7 +1,7 @@
 //! A record reads back as written, and each fault of [`RecordError`] comes from a good record by
 //! one mutation.
 
-use boxproof_reports::record::{Fault, read};
+use boxproof_reports::record::{LedgerFault, read};
 use boxproof_reports::{
     CaseRow, Header, Outcome, RecordError, RecordWriter, Run, Shard, Verdict, WriteError,
 };
@@ -62,7 +62,7 @@ fn an_older_format_is_read_and_never_written() {
     assert_eq!((second.header.format, second.header.requirements.len()), (2, 0));
     assert!(second.rows.iter().all(|row| row.file.is_none()));
     let refused = RecordWriter::new(Vec::new(), &old.header).unwrap_err();
-    assert!(matches!(refused, WriteError::Inconsistent(Fault::Format(1))), "{refused}");
+    assert!(matches!(refused, WriteError::Inconsistent(LedgerFault::Format(1))), "{refused}");
 }
 
 #[test]
@@ -275,14 +275,14 @@ fn the_writer_refuses_what_the_reader_would() {
         other => panic!("{other:?}"),
     };
     let twice = fault(writer.row(&good_rows()[0]));
-    assert!(matches!(twice, Fault::DuplicateRow { .. }));
-    assert!(matches!(fault(writer.row(&row("fs/b", "bix"))), Fault::UnknownBackend { .. }));
+    assert!(matches!(twice, LedgerFault::DuplicateRow { .. }));
+    assert!(matches!(fault(writer.row(&row("fs/b", "bix"))), LedgerFault::UnknownBackend { .. }));
     for duration_ms in [f64::NAN, f64::INFINITY, -1.0] {
         let odd = CaseRow { duration_ms, ..row("fs/b", "box") };
-        assert!(matches!(fault(writer.row(&odd)), Fault::Duration { .. }));
+        assert!(matches!(fault(writer.row(&odd)), LedgerFault::Duration { .. }));
     }
     let xpass = CaseRow { outcome: Outcome::Xpass, ..good_rows()[1].clone() };
-    assert!(matches!(fault(writer.row(&xpass)), Fault::Outcome { .. }));
+    assert!(matches!(fault(writer.row(&xpass)), LedgerFault::Outcome { .. }));
     writer.row(&good_rows()[1]).unwrap();
     let (footer, bytes) = writer.finish().unwrap();
     assert_eq!((footer.rows, bytes), (2, record(&good_header(), &good_rows())));

@@ -4,14 +4,14 @@ use std::collections::BTreeMap;
 
 use boxproof_reports::record::FORMAT;
 use boxproof_reports::{
-    ArmName, ArmRow, Asked, BackendInfo, CaseRow, CorpusInfo, ExitRow, Header, Known, Level,
-    OracleRow, Outcome, Promise, RecordWriter, Run, Selection, Shard, StreamText, TwinState, User,
-    UserKind, Verdict,
+    ArmName, ArmRow, BackendInfo, CaseQuestion, CaseRow, CorpusInfo, ExitRow, Header, KnownFailure,
+    Level, OracleRow, Outcome, RecordWriter, RequirementText, Run, RunUser, Selection, Shard,
+    StreamText, TwinState, UserKind, Verdict,
 };
 use serde_json::json;
 
-pub(crate) const ROOT: User = User { kind: UserKind::Root, uid: 0 };
-pub(crate) const ORDINARY: User = User { kind: UserKind::Ordinary, uid: 1500 };
+pub(crate) const ROOT: RunUser = RunUser { kind: UserKind::Root, uid: 0 };
+pub(crate) const ORDINARY: RunUser = RunUser { kind: UserKind::Ordinary, uid: 1500 };
 
 /// A backend that claims what the sample rows need.
 pub(crate) fn backend(name: &str) -> BackendInfo {
@@ -96,10 +96,10 @@ pub(crate) fn header(backends: &[BackendInfo], rows: &[CaseRow]) -> Header {
         host: host.map(|(name, value)| (name.to_owned(), value)).into(),
         user: ORDINARY,
         backends: backends.to_vec(),
-        selection: Selection::of(rows.iter().map(|row| row.id.as_str())),
+        selection: Selection::whole_selection(rows.iter().map(|row| row.id.as_str())),
         requirements: BTreeMap::from([(
             "R-protect-git-write".to_owned(),
-            Promise {
+            RequirementText {
                 text: "The metadata of a repository cannot be written.".to_owned(),
                 source: "https://example.invalid/policy".to_owned(),
             },
@@ -188,7 +188,10 @@ fn matrix() -> Vec<Run> {
     let mut rows = [whole("reference"), whole("bubblewrap")].concat();
     rows[7] = CaseRow {
         outcome: Outcome::Xfail,
-        known: Some(Known { reason: "a mount cannot cover what is not there".into(), link: None }),
+        known: Some(KnownFailure {
+            reason: "a mount cannot cover what is not there".into(),
+            link: None,
+        }),
         ..bad(ids[3], "bubblewrap", Verdict::UnderBlock, "oracle: absent .git/hooks/post-checkout")
     };
     let mut ordinary = header(&both, &rows);
@@ -230,7 +233,7 @@ fn under_block() -> CaseRow {
         ],
         reproduce: Some("boxproof run --backend leaky protect/git_config/write".to_owned()),
         requirements: vec!["R-protect-git-write".to_owned()],
-        asked: Some(Asked {
+        asked: Some(CaseQuestion {
             act: "probe write --path=.git/config --text=evil".to_owned(),
             policy: r#"{"mode":"workspace_write","protect":"metadata"}"#.to_owned(),
             expect: r#"{"denied":{"errno":["EROFS"]},"oracle":[{"unchanged":".git/config"}]}"#
@@ -295,7 +298,7 @@ fn known() -> CaseRow {
     let link = Some("https://example.invalid/issues/7".to_owned());
     CaseRow {
         outcome: Outcome::Xfail,
-        known: Some(Known { reason: "absent names are not covered".to_owned(), link }),
+        known: Some(KnownFailure { reason: "absent names are not covered".to_owned(), link }),
         ..bad(
             "protect/git_hooks/create",
             "leaky",
@@ -309,7 +312,7 @@ fn xpass() -> CaseRow {
     CaseRow {
         outcome: Outcome::Xpass,
         message: "listed as under-block, and it passed; remove it from the list".to_owned(),
-        known: Some(Known { reason: "renames are not covered".to_owned(), link: None }),
+        known: Some(KnownFailure { reason: "renames are not covered".to_owned(), link: None }),
         ..row("protect/git_hooks/rename_parent", "leaky")
     }
 }

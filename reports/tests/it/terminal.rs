@@ -1,6 +1,6 @@
 //! Properties of every terminal page, independent of its content.
 
-use boxproof_reports::terminal::{Failures, Style, TerminalOptions, render};
+use boxproof_reports::terminal::{FailureVerbosity, Style, TerminalOptions, render};
 use boxproof_reports::{CaseRow, Run, Verdict, merge, summary_line};
 use rstest::rstest;
 
@@ -99,7 +99,8 @@ fn failures_that_are_alike_are_a_line_where_brief_is_asked_for() {
         bad("net/tcp4", "box", Verdict::UnderBlock, "oracle"),
     ];
     let runs = [run(&header(&[backend("box")], &rows), &rows)];
-    let options = TerminalOptions { failures: Failures::Brief, ..TerminalOptions::default() };
+    let options =
+        TerminalOptions { failures: FailureVerbosity::Brief, ..TerminalOptions::default() };
     let page = render(&merge(&runs).unwrap(), options);
     let lines = "failures (5)
   box: fs/write: under-block (errno) (1): four

@@ -32,7 +32,7 @@ pub(super) fn file_name(header: &Header) -> String {
     let word = |c: char| if c.is_ascii_alphanumeric() { c.to_ascii_lowercase() } else { '-' };
     let host: String = host.chars().map(word).collect();
     let parts: Vec<&str> = host.split('-').filter(|part| !part.is_empty()).collect();
-    format!("run-{}-{}.ndjson", parts.join("-"), header.user.kind.word())
+    format!("run-{}-{}.ndjson", parts.join("-"), header.user.kind.keyword())
 }
 
 #[cfg(test)]

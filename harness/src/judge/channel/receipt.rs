@@ -6,24 +6,28 @@ use boxproof_cases::case::{Peer, ReceiptExpect, ReceiptsExpect};
 use boxproof_reports::Verdict;
 use serde_json::Value;
 
-use super::super::reason::{Finding, Reason};
+use super::super::reason::{Reason, VerdictFinding};
 use crate::receipts::canonical;
-use crate::receipts::seen::Seen;
-use crate::receipts::verify::{self, Receipt};
+use crate::receipts::observation::ChannelObservation;
+use crate::receipts::verify::{self, PlacedReceipt};
 
 /// The text by which a case says that a member is absent.
 const ABSENT: &str = "absent";
 
 /// Checks that the receipts are those that `expect` lists or counts.
-pub(super) fn fit(expect: &ReceiptsExpect, seen: &Seen) -> Result<(), Finding> {
+pub(super) fn fit(
+    expect: &ReceiptsExpect,
+    seen: &ChannelObservation,
+) -> Result<(), VerdictFinding> {
     let receipts = crate::receipts::actions(&seen.lines);
-    let receipts: Vec<&Receipt> = receipts.iter().filter(|one| !is_marker(one, seen)).collect();
+    let receipts: Vec<&PlacedReceipt> =
+        receipts.iter().filter(|one| !is_marker(one, seen)).collect();
     if let Some(count) = expect.chains {
         let found = receipts.iter().map(|one| one.chain()).filter(|id| id.contains("/sandbox/"));
         let found: std::collections::BTreeSet<_> = found.collect();
         if found.len() != count {
             let message = format!("{} chains instead of {count}: {found:?}", found.len());
-            return Err(Finding::contract(Reason::Chain, message));
+            return Err(VerdictFinding::contract(Reason::Chain, message));
         }
     }
     if let Some(count) = expect.count {
@@ -41,39 +45,47 @@ pub(super) fn fit(expect: &ReceiptsExpect, seen: &Seen) -> Result<(), Finding> {
     }
 }
 
-fn is_marker(receipt: &Receipt, seen: &Seen) -> bool {
+fn is_marker(receipt: &PlacedReceipt, seen: &ChannelObservation) -> bool {
     let hash = receipt.text("/credentialSubject/action/parameters_hash");
     seen.markers.iter().any(|marker| hash == Some(&marker.hash))
 }
 
 /// Compares the number of receipts with `count`. An act without a receipt is worse than a receipt
 /// too many, unless the case allows no receipt at all.
-fn counted(count: usize, receipts: &[&Receipt], seen: &Seen) -> Result<(), Finding> {
+fn counted(
+    count: usize,
+    receipts: &[&PlacedReceipt],
+    seen: &ChannelObservation,
+) -> Result<(), VerdictFinding> {
     let kinds: Vec<&str> = receipts.iter().map(|one| one.kind()).collect();
     let message = format!("{} receipts instead of {count}: {kinds:?}", receipts.len());
     match receipts.len().cmp(&count) {
         std::cmp::Ordering::Equal => Ok(()),
         std::cmp::Ordering::Less => Err(missing(message, seen)),
         std::cmp::Ordering::Greater if count == 0 => {
-            Err(Finding::new(Verdict::UnderBlock, Reason::Receipts, message))
+            Err(VerdictFinding::new(Verdict::UnderBlock, Reason::Receipts, message))
         }
-        std::cmp::Ordering::Greater => Err(Finding::contract(Reason::Receipts, message)),
+        std::cmp::Ordering::Greater => Err(VerdictFinding::contract(Reason::Receipts, message)),
     }
 }
 
-fn missing(message: String, seen: &Seen) -> Finding {
+fn missing(message: String, seen: &ChannelObservation) -> VerdictFinding {
     match seen.markers.iter().all(|marker| marker.arrived) && !seen.lines.is_empty() {
-        true => Finding::new(Verdict::UnderBlock, Reason::Receipts, message),
-        false => Finding::inconclusive(Reason::Marker, message),
+        true => VerdictFinding::new(Verdict::UnderBlock, Reason::Receipts, message),
+        false => VerdictFinding::inconclusive(Reason::Marker, message),
     }
 }
 
-fn other(receipt: &Receipt, why: &str) -> Finding {
+fn other(receipt: &PlacedReceipt, why: &str) -> VerdictFinding {
     let message = format!("receipt {} ({}): {why}", receipt.line, receipt.kind());
-    Finding::contract(Reason::Receipt, message)
+    VerdictFinding::contract(Reason::Receipt, message)
 }
 
-fn ordered(wanted: &[ReceiptExpect], found: &[&Receipt], seen: &Seen) -> Result<(), Finding> {
+fn ordered(
+    wanted: &[ReceiptExpect],
+    found: &[&PlacedReceipt],
+    seen: &ChannelObservation,
+) -> Result<(), VerdictFinding> {
     if found.len() != wanted.len() {
         return counted(wanted.len(), found, seen);
     }
@@ -83,7 +95,11 @@ fn ordered(wanted: &[ReceiptExpect], found: &[&Receipt], seen: &Seen) -> Result<
     correlated(&wanted.iter().zip(found.iter().copied()).collect::<Vec<_>>())
 }
 
-fn unordered(wanted: &[ReceiptExpect], found: &[&Receipt], seen: &Seen) -> Result<(), Finding> {
+fn unordered(
+    wanted: &[ReceiptExpect],
+    found: &[&PlacedReceipt],
+    seen: &ChannelObservation,
+) -> Result<(), VerdictFinding> {
     counted(wanted.len(), found, seen)?;
     let mut left = found.to_vec();
     let mut pairs = Vec::new();
@@ -94,7 +110,7 @@ fn unordered(wanted: &[ReceiptExpect], found: &[&Receipt], seen: &Seen) -> Resul
                 let whys = left.iter().filter_map(|one| differs(wanted, one, seen));
                 let message =
                     format!("none fits {wanted:?}: {}", whys.collect::<Vec<_>>().join("; "));
-                return Err(Finding::contract(Reason::Receipt, message));
+                return Err(VerdictFinding::contract(Reason::Receipt, message));
             }
         }
     }
@@ -102,7 +118,7 @@ fn unordered(wanted: &[ReceiptExpect], found: &[&Receipt], seen: &Seen) -> Resul
 }
 
 /// Receipts with one word share an id, and no others have it.
-fn correlated(pairs: &[(&ReceiptExpect, &Receipt)]) -> Result<(), Finding> {
+fn correlated(pairs: &[(&ReceiptExpect, &PlacedReceipt)]) -> Result<(), VerdictFinding> {
     let mut ids: BTreeMap<&str, &str> = BTreeMap::new();
     for (wanted, receipt) in pairs {
         let Some(word) = &wanted.correlated else { continue };
@@ -120,7 +136,11 @@ fn correlated(pairs: &[(&ReceiptExpect, &Receipt)]) -> Result<(), Finding> {
 }
 
 /// The first thing about `receipt` that is not as it must be.
-fn differs(wanted: &ReceiptExpect, receipt: &Receipt, seen: &Seen) -> Option<String> {
+fn differs(
+    wanted: &ReceiptExpect,
+    receipt: &PlacedReceipt,
+    seen: &ChannelObservation,
+) -> Option<String> {
     let action = "/credentialSubject/action";
     let outcome = "/credentialSubject/outcome";
     let checks = [
@@ -156,12 +176,17 @@ fn text(name: &str, wanted: Option<&str>, found: Option<&str>) -> Option<String>
     (found != due).then(|| format!("{name} is {found:?} instead of {due:?}"))
 }
 
-fn written(name: &str, wanted: Option<&str>, receipt: &Receipt, place: &str) -> Option<String> {
+fn written(
+    name: &str,
+    wanted: Option<&str>,
+    receipt: &PlacedReceipt,
+    place: &str,
+) -> Option<String> {
     text(name, wanted, receipt.text(&format!("{place}/{name}")))
 }
 
 /// A risk may be raised, never lowered.
-fn risk(wanted: &ReceiptExpect, receipt: &Receipt) -> Option<String> {
+fn risk(wanted: &ReceiptExpect, receipt: &PlacedReceipt) -> Option<String> {
     let wanted = wanted.risk.as_deref()?;
     let found = receipt.text("/credentialSubject/action/risk_level").unwrap_or_default();
     let rank = |risk: &str| verify::risk_rank(risk);
@@ -177,14 +202,14 @@ fn hash(name: &str, wanted: Option<&Value>, found: Option<&str>) -> Option<Strin
     }
 }
 
-fn not_hash(wanted: Option<&Value>, receipt: &Receipt) -> Option<String> {
+fn not_hash(wanted: Option<&Value>, receipt: &PlacedReceipt) -> Option<String> {
     let found = receipt.text("/credentialSubject/action/parameters_hash");
     let is = canonical::meant(wanted?).and_then(|value| canonical::hash(&value)).ok();
     (found.is_some() && found == is.as_deref())
         .then(|| "its input is the text that was not run".to_owned())
 }
 
-fn drops(wanted: &ReceiptExpect, receipt: &Receipt) -> Option<String> {
+fn drops(wanted: &ReceiptExpect, receipt: &PlacedReceipt) -> Option<String> {
     let due = wanted.drops?;
     let found = receipt.drops();
     (found.unwrap_or_default() != due || (due == 0 && found.is_some()))
@@ -197,7 +222,7 @@ fn holds(name: &str, wanted: Option<bool>, found: bool) -> Option<String> {
     (wanted != found).then(|| format!("{name} is {}", is(found)))
 }
 
-fn target(wanted: &ReceiptExpect, receipt: &Receipt) -> Option<String> {
+fn target(wanted: &ReceiptExpect, receipt: &PlacedReceipt) -> Option<String> {
     let wanted = wanted.target.as_deref()?;
     let place = "/credentialSubject/action/target";
     let of = |name: &str| receipt.text(&format!("{place}/{name}")).unwrap_or_default().to_owned();
@@ -205,20 +230,24 @@ fn target(wanted: &ReceiptExpect, receipt: &Receipt) -> Option<String> {
     (!found.contains(wanted)).then(|| format!("target is `{found}` without `{wanted}`"))
 }
 
-fn number(wanted: &ReceiptExpect, receipt: &Receipt) -> Option<String> {
+fn number(wanted: &ReceiptExpect, receipt: &PlacedReceipt) -> Option<String> {
     let due = wanted.sequence?;
     let found = receipt.sequence();
     (found != Some(due)).then(|| format!("sequence is {found:?} instead of {due}"))
 }
 
-fn ends(wanted: &ReceiptExpect, receipt: &Receipt) -> Option<String> {
+fn ends(wanted: &ReceiptExpect, receipt: &PlacedReceipt) -> Option<String> {
     let chain = "/credentialSubject/chain";
     let terminal = receipt.value.pointer(&format!("{chain}/terminal")) == Some(&Value::Bool(true));
     let found = receipt.text(&format!("{chain}/status")).filter(|_| terminal);
     text("ending", wanted.ends.as_deref(), found)
 }
 
-fn peer(wanted: &ReceiptExpect, receipt: &Receipt, seen: &Seen) -> Option<String> {
+fn peer(
+    wanted: &ReceiptExpect,
+    receipt: &PlacedReceipt,
+    seen: &ChannelObservation,
+) -> Option<String> {
     let due = match wanted.peer? {
         Peer::Relay => seen.relay.map(u64::from),
         Peer::Harness => Some(seen.harness.into()),
@@ -228,7 +257,7 @@ fn peer(wanted: &ReceiptExpect, receipt: &Receipt, seen: &Seen) -> Option<String
     (found != due).then(|| format!("peer is process {found:?} instead of {due:?}"))
 }
 
-fn members(wanted: &ReceiptExpect, receipt: &Receipt) -> Option<String> {
+fn members(wanted: &ReceiptExpect, receipt: &PlacedReceipt) -> Option<String> {
     wanted.members.iter().find_map(|(pointer, due)| {
         let found = receipt.value.pointer(pointer);
         let fits = if due.is_null() { found.is_none() } else { found == Some(due) };

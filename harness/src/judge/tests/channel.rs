@@ -2,17 +2,17 @@
 
 use std::collections::BTreeMap;
 
-use boxproof_cases::case::{Edit, Place, VerifyStep};
+use boxproof_cases::case::{ChainEdit, ReceiptMember, VerifyStep};
 use boxproof_reports::Verdict;
 use ed25519_dalek::SigningKey;
 use rstest::rstest;
 use serde_json::json;
 
-use crate::execution::{Arm, Execution};
+use crate::execution::{ArmRecord, CaseExecution};
 use crate::judge::{Judgement, Reason, judge};
 use crate::receipts::canonical;
-use crate::receipts::seen::{Answer, Marker, Seen};
-use crate::receipts::sign::{self, Keys};
+use crate::receipts::observation::{ChannelAnswer, ChannelObservation, MarkerAction};
+use crate::receipts::sign::{self, SigningKeys};
 use crate::testing::case;
 
 /// The reasons that this table reaches.
@@ -38,44 +38,52 @@ fn key() -> SigningKey {
 }
 
 /// A good chain: the receipt of the step, and the marker's, with these further changes.
-fn lines(edits: Vec<Edit>) -> Vec<String> {
+fn lines(edits: Vec<ChainEdit>) -> Vec<String> {
     let hash = |text: &str| canonical::hash(&json!({ "command": text })).unwrap();
     let parameters = |at, text| make(at, "/credentialSubject/action/parameters_hash", hash(text));
     let edits = [vec![parameters(0, "a"), parameters(1, "marker")], edits].concat();
     let step = VerifyStep { length: 2, edits, ..VerifyStep::default() };
-    sign::chain(&step, &Keys { own: key(), other: SigningKey::from_bytes(&[4; 32]) }).unwrap().lines
+    sign::chain(&step, &SigningKeys { own: key(), other: SigningKey::from_bytes(&[4; 32]) })
+        .unwrap()
+        .lines
 }
 
-fn make(at: usize, member: &str, value: impl Into<serde_json::Value>) -> Edit {
-    Edit::Make(Place { at, member: member.to_owned(), value: Some(value.into()), null: false })
+fn make(at: usize, member: &str, value: impl Into<serde_json::Value>) -> ChainEdit {
+    ChainEdit::Make(ReceiptMember {
+        at,
+        member: member.to_owned(),
+        value: Some(value.into()),
+        null: false,
+    })
 }
 
-fn seen() -> Seen {
-    let answer = Answer { status: Some(200), sha256: "a".to_owned(), ..Answer::default() };
+fn good_observation() -> ChannelObservation {
+    let answer =
+        ChannelAnswer { status: Some(200), sha256: "a".to_owned(), ..ChannelAnswer::default() };
     let hash = canonical::hash(&json!({ "command": "marker" })).unwrap();
     let key = key().verifying_key().to_bytes();
-    Seen {
+    ChannelObservation {
         answers: BTreeMap::from([(1, vec![answer])]),
         lines: lines(Vec::new()),
         key: key.iter().map(|byte| format!("{byte:02x}")).collect(),
-        markers: vec![Marker { hash, by: "the proxy".to_owned(), arrived: true }],
-        ..Seen::default()
+        markers: vec![MarkerAction { hash, by: "the proxy".to_owned(), arrived: true }],
+        ..ChannelObservation::default()
     }
 }
 
-fn judged(text: &str, spoil: fn(&mut Seen, &mut Seen)) -> Judgement {
-    let (mut control, mut confined) = (seen(), seen());
+fn judged(text: &str, spoil: fn(&mut ChannelObservation, &mut ChannelObservation)) -> Judgement {
+    let (mut control, mut confined) = (good_observation(), good_observation());
     (control.lines, control.markers) = (Vec::new(), Vec::new());
     spoil(&mut confined, &mut control);
-    let execution = Execution {
-        control: Some(Arm::Channel(Box::new(control))),
-        confined: Some(Arm::Channel(Box::new(confined))),
-        ..Execution::default()
+    let execution = CaseExecution {
+        control: Some(ArmRecord::Channel(Box::new(control))),
+        confined: Some(ArmRecord::Channel(Box::new(confined))),
+        ..CaseExecution::default()
     };
     judge(&case(text), &execution)
 }
 
-type Spoil = fn(&mut Seen, &mut Seen);
+type Spoil = fn(&mut ChannelObservation, &mut ChannelObservation);
 
 /// The spoilt part, the spoiling, and the conclusion.
 type Row = (&'static str, Spoil, Verdict, Option<Reason>);
@@ -139,7 +147,7 @@ fn absent() -> Vec<Row> {
         (
             "silent",
             |seen, _| {
-                seen.lines = lines(vec![Edit::Drop(1)]);
+                seen.lines = lines(vec![ChainEdit::Drop(1)]);
                 seen.markers[0].hash = hash_of("a");
             },
             Verdict::UnderBlock,
@@ -179,7 +187,7 @@ fn wrong_receipts() -> Vec<Row> {
         ),
         (
             "forged",
-            |seen, _| seen.lines = lines(vec![Edit::Forge(0)]),
+            |seen, _| seen.lines = lines(vec![ChainEdit::Forge(0)]),
             Verdict::Contract,
             Some(Reason::Chain),
         ),
@@ -254,7 +262,7 @@ fn an_absence_counts_only_beside_the_marker() {
     let rows: Vec<(Spoil, Verdict)> = vec![
         (
             |seen, _| {
-                seen.lines = lines(vec![Edit::Drop(1)]);
+                seen.lines = lines(vec![ChainEdit::Drop(1)]);
                 seen.markers[0].hash = hash_of("a");
             },
             Verdict::Pass,
@@ -285,11 +293,11 @@ expect: {receipts: {receipts: [], answers: {'1': {status: [403], or_no_connectio
 #[case(Some(202), Verdict::UnderBlock)]
 #[case(Some(500), Verdict::OverBlock)]
 fn a_refusal_is_the_one_meant(#[case] status: Option<u16>, #[case] verdict: Verdict) {
-    let mut confined = seen();
-    confined.lines = lines(vec![Edit::Drop(1)]);
+    let mut confined = good_observation();
+    confined.lines = lines(vec![ChainEdit::Drop(1)]);
     confined.markers[0].hash = hash_of("a");
     confined.answers.get_mut(&1).unwrap()[0].status = status;
-    let confined = Some(Arm::Channel(Box::new(confined)));
-    let judgement = judge(&case(REFUSED), &Execution { confined, ..Execution::default() });
+    let confined = Some(ArmRecord::Channel(Box::new(confined)));
+    let judgement = judge(&case(REFUSED), &CaseExecution { confined, ..CaseExecution::default() });
     assert_eq!(judgement.verdict, verdict, "{judgement:?}");
 }

@@ -12,19 +12,19 @@ mod table;
 use std::collections::BTreeMap;
 
 use boxproof_cases::Case;
-use boxproof_cases::case::{Act, Decision, Moment, Twin};
+use boxproof_cases::case::{Act, ExpectedDecision, Moment, Twin};
 use boxproof_cases::protocol::{ErrorKind, PROTOCOL, RunError, RunResult};
-use boxproof_probes::{Outcome, Record};
+use boxproof_probes::{ActOutcome, ProbeRecord};
 
-use crate::backend::Special;
+use crate::backend::SpecialExit;
 use crate::execution::{
-    Arm, ArmKind, BrokenStep, Execution, Exit, Observation, Reading, Report, RunReport, Stamp,
-    Stream,
+    ArmKind, ArmRecord, ArmReport, BrokenStep, CapturedStream, CaseExecution, MomentStamp,
+    OracleReading, ProbeObservation, ProcessExit, RunReport,
 };
 use crate::testing::case;
 
 /// Makes an execution differ from a good one.
-type Spoil = fn(&mut Execution);
+type Spoil = fn(&mut CaseExecution);
 
 /// A probe's act that must be refused.
 const DENIED: &str = "fixture: {f: x}
@@ -103,9 +103,9 @@ twin: {none: every policy ends the tree with the run}
 ";
 
 /// The execution in which everything is as `case` wants it.
-fn good(case: &Case) -> Execution {
-    let arm = |kind| Some(Arm::Done(Box::new(report(case, kind))));
-    Execution {
+fn good(case: &Case) -> CaseExecution {
+    let arm = |kind| Some(ArmRecord::Done(Box::new(report(case, kind))));
+    CaseExecution {
         control: arm(ArmKind::Control),
         twin: matches!(case.twin, Some(Twin::Overlay(_))).then(|| arm(ArmKind::Twin)).flatten(),
         confined: arm(ArmKind::Confined),
@@ -113,17 +113,17 @@ fn good(case: &Case) -> Execution {
     }
 }
 
-fn report(case: &Case, kind: ArmKind) -> Report {
+fn report(case: &Case, kind: ArmKind) -> ArmReport {
     let works = kind != ArmKind::Confined || case.expect.decision.may_work();
     let run = if works { succeeded(case) } else { stopped(case) };
-    let readings = case.expect.oracle.iter().map(|oracle| Reading {
+    let readings = case.expect.oracle.iter().map(|oracle| OracleReading {
         oracle: oracle.to_string(),
         positive: oracle.is_positive(),
         holds: oracle.is_positive() || !works,
         saw: "what it saw".to_owned(),
         unread: false,
     });
-    Report {
+    ArmReport {
         nonce: "bx1-2".to_owned(),
         runs: vec![run; (case.repeat * case.parallel) as usize],
         broken: None,
@@ -143,10 +143,10 @@ fn report(case: &Case, kind: ArmKind) -> Report {
 
 fn succeeded(case: &Case) -> RunReport {
     RunReport {
-        exit: Exit::Code(0),
-        stdout: Stream::default(),
-        stderr: Stream::default(),
-        observation: seen(case, Outcome::Succeeded),
+        exit: ProcessExit::Code(0),
+        stdout: CapturedStream::default(),
+        stderr: CapturedStream::default(),
+        observation: act_observation(case, ActOutcome::Succeeded),
         besides: Vec::new(),
         ready: false,
         result: None,
@@ -163,55 +163,61 @@ fn succeeded(case: &Case) -> RunReport {
 fn stopped(case: &Case) -> RunReport {
     let run = succeeded(case);
     match &case.expect.decision {
-        Decision::Denied(_) => RunReport {
-            exit: Exit::Code(1),
+        ExpectedDecision::Denied(_) => RunReport {
+            exit: ProcessExit::Code(1),
             stderr: text("sh: f: Read-only file system"),
-            observation: seen(case, refusal("EROFS")),
+            observation: act_observation(case, refusal("EROFS")),
             ..run
         },
-        Decision::Refused | Decision::Withheld(_) => RunReport {
-            exit: Exit::Code(126),
-            observation: Observation::Missing,
+        ExpectedDecision::Refused | ExpectedDecision::Withheld(_) => RunReport {
+            exit: ProcessExit::Code(126),
+            observation: ProbeObservation::Missing,
             result: Some(not_started(ErrorKind::Unsupported)),
             ..run
         },
         // A tool announces itself before it is held.
-        Decision::Contained(_) => RunReport { ready: !case.act().is_probe(), ..run },
-        Decision::Allowed
-        | Decision::AllowedOrRefused(_)
-        | Decision::Answer(_)
-        | Decision::Receipts(_) => run,
+        ExpectedDecision::Contained(_) => RunReport { ready: !case.act().is_probe(), ..run },
+        ExpectedDecision::Allowed
+        | ExpectedDecision::AllowedOrRefused(_)
+        | ExpectedDecision::Answer(_)
+        | ExpectedDecision::Receipts(_) => run,
     }
 }
 
-fn seen(case: &Case, outcome: Outcome) -> Observation {
+fn act_observation(case: &Case, outcome: ActOutcome) -> ProbeObservation {
     match case.act() {
-        Act::Probe { probe, .. } => {
-            Observation::Seen(Record { probe: probe.clone(), outcome, detail: BTreeMap::new() })
-        }
-        _ => Observation::NotExpected,
+        Act::Probe { probe, .. } => ProbeObservation::Seen(ProbeRecord {
+            probe: probe.clone(),
+            outcome,
+            detail: BTreeMap::new(),
+        }),
+        _ => ProbeObservation::NotExpected,
     }
 }
 
 /// The record of a probe `write`.
-fn recorded(outcome: Outcome) -> Observation {
-    Observation::Seen(Record { probe: "write".to_owned(), outcome, detail: BTreeMap::new() })
+fn recorded(outcome: ActOutcome) -> ProbeObservation {
+    ProbeObservation::Seen(ProbeRecord {
+        probe: "write".to_owned(),
+        outcome,
+        detail: BTreeMap::new(),
+    })
 }
 
-fn refusal(errno: &str) -> Outcome {
-    Outcome::Refused { errno: errno.to_owned(), call: "openat".to_owned() }
+fn refusal(errno: &str) -> ActOutcome {
+    ActOutcome::Refused { errno: errno.to_owned(), call: "openat".to_owned() }
 }
 
-fn killed(signal: &str) -> Outcome {
-    Outcome::Killed { signal: signal.to_owned() }
+fn killed(signal: &str) -> ActOutcome {
+    ActOutcome::Killed { signal: signal.to_owned() }
 }
 
-fn text(text: &str) -> Stream {
-    Stream { text: text.to_owned(), bytes: text.len() as u64, ..Stream::default() }
+fn text(text: &str) -> CapturedStream {
+    CapturedStream { text: text.to_owned(), bytes: text.len() as u64, ..CapturedStream::default() }
 }
 
-fn stamp(moment: Moment, at_ms: f64) -> Stamp {
-    Stamp { moment, at_ms }
+fn stamp(moment: Moment, at_ms: f64) -> MomentStamp {
+    MomentStamp { moment, at_ms }
 }
 
 fn result(exit_code: Option<i32>, signal: Option<i32>) -> RunResult {
@@ -247,58 +253,58 @@ fn not_started(kind: ErrorKind) -> RunResult {
 }
 
 /// The confined arm declined the policy with `message`, and did nothing.
-fn declined_with(execution: &mut Execution, message: &str) {
+fn declined_with(execution: &mut CaseExecution, message: &str) {
     let run = first(execution);
-    run.observation = Observation::Missing;
-    run.exit = Exit::Code(126);
-    run.special = Some(Special::Refused(message.to_owned()));
+    run.observation = ProbeObservation::Missing;
+    run.exit = ProcessExit::Code(126);
+    run.special = Some(SpecialExit::Refused(message.to_owned()));
     flip(confined(execution));
 }
 
 /// The report of an arm, to be spoilt.
-fn arm(arm: &mut Option<Arm>) -> &mut Report {
+fn arm(arm: &mut Option<ArmRecord>) -> &mut ArmReport {
     match arm {
-        Some(Arm::Done(report)) => report,
+        Some(ArmRecord::Done(report)) => report,
         other => panic!("no report to spoil: {other:?}"),
     }
 }
 
-fn confined(execution: &mut Execution) -> &mut Report {
+fn confined(execution: &mut CaseExecution) -> &mut ArmReport {
     arm(&mut execution.confined)
 }
 
 /// Makes every oracle of `report` unread.
-fn unread(report: &mut Report) {
+fn unread(report: &mut ArmReport) {
     for reading in &mut report.oracles {
         (reading.holds, reading.unread) = (false, true);
     }
 }
 
-fn first(execution: &mut Execution) -> &mut RunReport {
+fn first(execution: &mut CaseExecution) -> &mut RunReport {
     &mut confined(execution).runs[0]
 }
 
 /// Sets what the probe of the confined arm's first run saw.
-fn saw(execution: &mut Execution, outcome: Outcome) {
+fn saw(execution: &mut CaseExecution, outcome: ActOutcome) {
     outcome_of(first(execution), outcome);
 }
 
-fn outcome_of(run: &mut RunReport, outcome: Outcome) {
-    let Observation::Seen(record) = &mut run.observation else { panic!("no record") };
+fn outcome_of(run: &mut RunReport, outcome: ActOutcome) {
+    let ProbeObservation::Seen(record) = &mut run.observation else { panic!("no record") };
     record.outcome = outcome;
 }
 
 /// A first step of `report` failed, like this; nothing ran after it.
-fn broke(report: &mut Report, spoil: fn(&mut RunReport)) {
+fn broke(report: &mut ArmReport, spoil: fn(&mut RunReport)) {
     let mut run = report.runs.remove(0);
     report.runs.clear();
-    run.exit = Exit::Code(1);
+    run.exit = ProcessExit::Code(1);
     spoil(&mut run);
     report.broken = Some(BrokenStep { number: 1, run });
 }
 
 /// An oracle of the confined arm sees the opposite.
-fn flip(report: &mut Report) {
+fn flip(report: &mut ArmReport) {
     for reading in &mut report.oracles {
         reading.holds = !reading.holds;
     }

@@ -11,39 +11,39 @@ const SILENCES: [(&str, Spoil); 7] = [
     ("no arm", |e| e.confined = None),
     ("no runs", |e| confined(e).runs.clear()),
     ("no readings", |e| confined(e).oracles.clear()),
-    ("too late", |e| each(e, |run| run.exit = Exit::TimedOut)),
+    ("too late", |e| each(e, |run| run.exit = ProcessExit::TimedOut)),
     ("not found", |e| each(e, not_found)),
     ("silence", |e| each(e, silent)),
     ("nothing there", |e| {
         each(e, |run| {
-            if let Observation::Seen(record) = &mut run.observation {
+            if let ProbeObservation::Seen(record) = &mut run.observation {
                 record.outcome = refusal("ENOENT");
             }
-            run.exit = Exit::Code(1);
+            run.exit = ProcessExit::Code(1);
             run.stderr = text("No such file or directory");
             run.result = None;
         });
     }),
 ];
 
-fn each(execution: &mut Execution, spoil: fn(&mut RunReport)) {
+fn each(execution: &mut CaseExecution, spoil: fn(&mut RunReport)) {
     confined(execution).runs.iter_mut().for_each(spoil);
 }
 
 /// The command's program is not there.
 fn not_found(run: &mut RunReport) {
     silent(run);
-    run.exit = Exit::Code(127);
+    run.exit = ProcessExit::Code(127);
     run.stderr = text("sh: 1: tool: not found");
 }
 
 /// Empties everything that could be observed.
 fn silent(run: &mut RunReport) {
-    if matches!(run.observation, Observation::Seen(_)) {
-        run.observation = Observation::Missing;
+    if matches!(run.observation, ProbeObservation::Seen(_)) {
+        run.observation = ProbeObservation::Missing;
     }
-    run.exit = Exit::Code(1);
-    run.stderr = Stream::default();
+    run.exit = ProcessExit::Code(1);
+    run.stderr = CapturedStream::default();
     run.result = None;
 }
 
@@ -70,7 +70,7 @@ fn nothing_learnt_is_never_a_pass(
 fn an_arm_that_is_missing_is_never_a_pass(
     #[values(DENIED, TOLD, CONTAINED, TOOL_CONTAINED, REFUSED, ALLOWED, TOOL)] kind: &str,
     #[values(ArmKind::Control, ArmKind::Twin, ArmKind::Confined)] which: ArmKind,
-    #[values(None, Some(Arm::Fault("no disk".into())))] instead: Option<Arm>,
+    #[values(None, Some(ArmRecord::Fault("no disk".into())))] instead: Option<ArmRecord>,
 ) {
     let case = case(kind);
     let mut execution = good(&case);
@@ -89,12 +89,12 @@ fn an_arm_that_is_missing_is_never_a_pass(
 const GRAVITY: [(Verdict, Spoil); 5] = [
     (Verdict::UnderBlock, |e| flip(confined(e))),
     (Verdict::Leak, |e| confined(e).leaks.push("process 7".to_owned())),
-    (Verdict::Contract, |e| saw(e, Outcome::Succeeded)),
+    (Verdict::Contract, |e| saw(e, ActOutcome::Succeeded)),
     (Verdict::Error, |e| {
         let why = "no namespace".to_owned();
-        confined(e).runs[1].special = Some(Special::SetupFailed(why));
+        confined(e).runs[1].special = Some(SpecialExit::SetupFailed(why));
     }),
-    (Verdict::Inconclusive, |e| confined(e).runs[2].exit = Exit::TimedOut),
+    (Verdict::Inconclusive, |e| confined(e).runs[2].exit = ProcessExit::TimedOut),
 ];
 
 #[test]
@@ -115,27 +115,27 @@ fn the_gravest_finding_is_told() {
 }
 
 #[rstest]
-#[case::residue_outweighs_a_broken_promise(|e: &mut Execution| {
+#[case::residue_outweighs_a_broken_promise(|e: &mut CaseExecution| {
     confined(e).appeared.push("$WS/.stub".to_owned());
-    first(e).exit = Exit::Code(0);
+    first(e).exit = ProcessExit::Code(0);
 }, Verdict::Leak)]
-#[case::a_leak_outweighs_a_refused_twin(|e: &mut Execution| {
+#[case::a_leak_outweighs_a_refused_twin(|e: &mut CaseExecution| {
     flip(arm(&mut e.twin));
     arm(&mut e.twin).leaks.push("process 7".to_owned());
 }, Verdict::Leak)]
-#[case::an_effect_outweighs_a_leak_of_the_twin(|e: &mut Execution| {
+#[case::an_effect_outweighs_a_leak_of_the_twin(|e: &mut CaseExecution| {
     flip(confined(e));
     arm(&mut e.twin).leaks.push("process 7".to_owned());
 }, Verdict::UnderBlock)]
-#[case::a_leak_outweighs_a_failed_control(|e: &mut Execution| {
+#[case::a_leak_outweighs_a_failed_control(|e: &mut CaseExecution| {
     flip(arm(&mut e.control));
     confined(e).leaks.push("process 7".to_owned());
 }, Verdict::Leak)]
-#[case::a_refused_twin_teaches_nothing_without_a_control(|e: &mut Execution| {
+#[case::a_refused_twin_teaches_nothing_without_a_control(|e: &mut CaseExecution| {
     flip(arm(&mut e.control));
     flip(arm(&mut e.twin));
 }, Verdict::Inconclusive)]
-fn what_was_seen_outweighs(#[case] spoil: fn(&mut Execution), #[case] verdict: Verdict) {
+fn what_was_seen_outweighs(#[case] spoil: fn(&mut CaseExecution), #[case] verdict: Verdict) {
     let case = case(DENIED);
     let mut execution = good(&case);
     spoil(&mut execution);
@@ -147,7 +147,7 @@ fn a_denial_that_opens_once_is_a_failure(#[values(0, 1, 2, 3, 4)] at: usize) {
     let case = case(&format!("{DENIED}repeat: 5\n"));
     let mut execution = good(&case);
     // Every other run teaches nothing; the one that opens still counts.
-    each(&mut execution, |run| run.observation = Observation::Missing);
+    each(&mut execution, |run| run.observation = ProbeObservation::Missing);
     let run = &mut confined(&mut execution).runs[at];
     *run = succeeded(&case);
     let judgement = judge(&case, &execution);
@@ -155,21 +155,26 @@ fn a_denial_that_opens_once_is_a_failure(#[values(0, 1, 2, 3, 4)] at: usize) {
 }
 
 #[rstest]
-#[case::signal_and_its_code(Exit::Signal(9), Exit::Code(137), None, Verdict::Pass)]
-#[case::the_same_signal(Exit::Signal(9), Exit::Signal(9), None, Verdict::Pass)]
-#[case::the_same_code(Exit::Code(137), Exit::Code(137), None, Verdict::Pass)]
-#[case::named_and_right(Exit::Signal(9), Exit::Code(137), Some(9), Verdict::Pass)]
-#[case::another_signal(Exit::Signal(9), Exit::Code(143), None, Verdict::Contract)]
-#[case::named_and_wrong(Exit::Signal(9), Exit::Code(137), Some(15), Verdict::Contract)]
+#[case::signal_and_its_code(ProcessExit::Signal(9), ProcessExit::Code(137), None, Verdict::Pass)]
+#[case::the_same_signal(ProcessExit::Signal(9), ProcessExit::Signal(9), None, Verdict::Pass)]
+#[case::the_same_code(ProcessExit::Code(137), ProcessExit::Code(137), None, Verdict::Pass)]
+#[case::named_and_right(ProcessExit::Signal(9), ProcessExit::Code(137), Some(9), Verdict::Pass)]
+#[case::another_signal(ProcessExit::Signal(9), ProcessExit::Code(143), None, Verdict::Contract)]
+#[case::named_and_wrong(
+    ProcessExit::Signal(9),
+    ProcessExit::Code(137),
+    Some(15),
+    Verdict::Contract
+)]
 #[case::named_where_the_command_only_exits(
-    Exit::Code(137),
-    Exit::Code(137),
+    ProcessExit::Code(137),
+    ProcessExit::Code(137),
     Some(9),
     Verdict::Contract
 )]
 fn a_signal_is_its_shell_code_unless_it_is_named(
-    #[case] control: Exit,
-    #[case] confined: Exit,
+    #[case] control: ProcessExit,
+    #[case] confined: ProcessExit,
     #[case] named: Option<i32>,
     #[case] verdict: Verdict,
 ) {
@@ -184,23 +189,23 @@ fn a_signal_is_its_shell_code_unless_it_is_named(
 /// The tricks of a backend that does nothing, and wants to look good.
 #[rstest]
 #[case::nothing_done_exit_0(DENIED, |run: &mut RunReport| {
-    run.observation = Observation::Missing;
-    run.exit = Exit::Code(0);
+    run.observation = ProbeObservation::Missing;
+    run.exit = ProcessExit::Code(0);
 })]
 #[case::the_probe_is_killed(DENIED, |run: &mut RunReport| {
-    run.observation = Observation::Missing;
-    run.exit = Exit::Signal(31);
+    run.observation = ProbeObservation::Missing;
+    run.exit = ProcessExit::Signal(31);
 })]
 #[case::a_record_forged_beside_the_real_one(DENIED, |run: &mut RunReport| {
-    run.observation = Observation::Untrusted("several records under our nonce".to_owned());
+    run.observation = ProbeObservation::Untrusted("several records under our nonce".to_owned());
 })]
 #[case::a_record_of_some_other_act(DENIED, |run: &mut RunReport| {
-    let Observation::Seen(record) = &mut run.observation else { panic!("no record") };
+    let ProbeObservation::Seen(record) = &mut run.observation else { panic!("no record") };
     record.probe = "read".to_owned();
 })]
-#[case::the_words_without_the_failure(TOLD, |run: &mut RunReport| run.exit = Exit::Code(0))]
-#[case::the_words_where_nothing_was_executed(TOLD, |run: &mut RunReport| run.exit = Exit::Code(126))]
-#[case::delay(CONTAINED, |run: &mut RunReport| run.exit = Exit::TimedOut)]
+#[case::the_words_without_the_failure(TOLD, |run: &mut RunReport| run.exit = ProcessExit::Code(0))]
+#[case::the_words_where_nothing_was_executed(TOLD, |run: &mut RunReport| run.exit = ProcessExit::Code(126))]
+#[case::delay(CONTAINED, |run: &mut RunReport| run.exit = ProcessExit::TimedOut)]
 #[case::set_up_that_always_fails(REFUSED, |run: &mut RunReport| {
     run.result = Some(not_started(ErrorKind::Setup));
 })]

@@ -1,13 +1,13 @@
 //! Answers to questions, and what is concluded of each.
 
 use boxproof_cases::protocol::{
-    InferredGrants, PathAnswer, PathDecision, PolicyFault, RuleEffect, RuleInForce, RuleOrigin,
-    Told,
+    DocumentAnswer, InferredGrants, PathAnswer, PathDecision, PolicyFault, RuleEffect, RuleInForce,
+    RuleOrigin,
 };
 use boxproof_reports::{TwinState, Verdict};
 use rstest::rstest;
 
-use crate::execution::{Answered, Execution, Reply};
+use crate::execution::{CaseExecution, QueryAnswer, QueryReply};
 use crate::judge::judge;
 use crate::testing::case;
 
@@ -17,7 +17,7 @@ const DENIED: &str =
 const INVALID: &str = "{invalid: {message: no path}}";
 const PLACED: &str = "{invalid: {contains: [path], file: h, line: 2, column: 3}}";
 
-fn decided(allowed: bool, rule: &str) -> Told {
+fn decided(allowed: bool, rule: &str) -> DocumentAnswer {
     let decided_by = RuleInForce {
         rule: rule.to_owned(),
         effect: RuleEffect::Denies,
@@ -25,7 +25,7 @@ fn decided(allowed: bool, rule: &str) -> Told {
         file: Some("h".to_owned()),
         line: Some(5),
     };
-    Told::Decisions(vec![PathAnswer::Decided(PathDecision {
+    DocumentAnswer::Decisions(vec![PathAnswer::Decided(PathDecision {
         allowed,
         matched_rule: rule.to_owned(),
         means: "s/k".into(),
@@ -35,9 +35,9 @@ fn decided(allowed: bool, rule: &str) -> Told {
 }
 
 /// Returns the decision, changed in one way.
-fn changed(change: fn(&mut PathDecision)) -> Told {
+fn changed(change: fn(&mut PathDecision)) -> DocumentAnswer {
     let mut told = decided(false, "s/**");
-    if let Told::Decisions(answers) = &mut told
+    if let DocumentAnswer::Decisions(answers) = &mut told
         && let [PathAnswer::Decided(decision)] = answers.as_mut_slice()
     {
         change(decision);
@@ -45,29 +45,34 @@ fn changed(change: fn(&mut PathDecision)) -> Told {
     told
 }
 
-fn no_path(message: &str) -> Told {
-    Told::Decisions(vec![PathAnswer::Invalid(message.to_owned())])
+fn no_path(message: &str) -> DocumentAnswer {
+    DocumentAnswer::Decisions(vec![PathAnswer::Invalid(message.to_owned())])
 }
 
-fn fault(line: Option<u32>) -> Told {
+fn fault(line: Option<u32>) -> DocumentAnswer {
     let (message, column) = ("no path".to_owned(), line.map(|_| 3));
-    Told::Invalid(PolicyFault { message, file: line.map(|_| "h".to_owned()), line, column })
+    DocumentAnswer::Invalid(PolicyFault {
+        message,
+        file: line.map(|_| "h".to_owned()),
+        line,
+        column,
+    })
 }
 
-fn concluded(question: &str, answer: &str, reply: Option<Reply>) -> String {
+fn concluded(question: &str, answer: &str, reply: Option<QueryReply>) -> String {
     let case = case(&format!(
         "needs: [policy.check]\npolicy: {{orbit: {{}}}}\nact: {{decide: {question}}}\n\
          expect: {{answer: {answer}}}\n"
     ));
-    let judgement = judge(&case, &Execution { reply, ..Execution::default() });
+    let judgement = judge(&case, &CaseExecution { reply, ..CaseExecution::default() });
     assert_eq!(judgement.twin, TwinState::NotNeeded);
     assert_eq!(judgement.verdict == Verdict::Pass, judgement.message.is_empty());
-    format!("{} {}", judgement.verdict.word(), judgement.reason).trim().to_owned()
+    format!("{} {}", judgement.verdict.keyword(), judgement.reason).trim().to_owned()
 }
 
-fn answered(told: Told) -> Option<Reply> {
+fn answered(told: DocumentAnswer) -> Option<QueryReply> {
     let (stderr, duration_ms) = (String::new(), 1.0);
-    Some(Reply::Answered(Box::new(Answered {
+    Some(QueryReply::Answered(Box::new(QueryAnswer {
         told,
         tried: None,
         exit: Some(3),
@@ -99,28 +104,36 @@ fn answered(told: Told) -> Option<Reply> {
 #[case::lacks(PLACED, no_path("no"), "contract rule")]
 #[case::no_place(PLACED, fault(None), "contract rule")]
 #[case::other_line(PLACED, fault(Some(1)), "contract rule")]
-#[case::no_answer(DENIED, Told::Decisions(Vec::new()), "inconclusive untrusted-record")]
-#[case::of_another_kind(ALLOWED, Told::Valid {}, "inconclusive untrusted-record")]
-#[case::of_another_kind_negative(DENIED, Told::Valid {}, "inconclusive untrusted-record")]
-fn answers_get_what_they_deserve(#[case] wanted: &str, #[case] told: Told, #[case] verdict: &str) {
+#[case::no_answer(DENIED, DocumentAnswer::Decisions(Vec::new()), "inconclusive untrusted-record")]
+#[case::of_another_kind(ALLOWED, DocumentAnswer::Valid {}, "inconclusive untrusted-record")]
+#[case::of_another_kind_negative(DENIED, DocumentAnswer::Valid {}, "inconclusive untrusted-record")]
+fn answers_get_what_they_deserve(
+    #[case] wanted: &str,
+    #[case] told: DocumentAnswer,
+    #[case] verdict: &str,
+) {
     assert_eq!(concluded("read, path: s/k", wanted, answered(told)), verdict);
 }
 
 #[rstest]
-#[case("{valid: {}}", Told::Valid {}, "pass")]
+#[case("{valid: {}}", DocumentAnswer::Valid {}, "pass")]
 #[case("{valid: {}}", fault(None), "over-block decision")]
-#[case(INVALID, Told::Valid {}, "under-block decision")]
+#[case(INVALID, DocumentAnswer::Valid {}, "under-block decision")]
 #[case(INVALID, decided(false, "x"), "inconclusive untrusted-record")]
-fn documents_are_in_order_or_not(#[case] wanted: &str, #[case] told: Told, #[case] verdict: &str) {
+fn documents_are_in_order_or_not(
+    #[case] wanted: &str,
+    #[case] told: DocumentAnswer,
+    #[case] verdict: &str,
+) {
     assert_eq!(concluded("validate", wanted, answered(told)), verdict);
 }
 
 #[rstest]
 #[case(None, "error harness")]
-#[case(Some(Reply::Silent("it crashed".into())), "inconclusive no-record")]
-#[case(Some(Reply::Inexpressible("no verbs".into())), "unsupported inexpressible")]
-#[case(Some(Reply::Fault("no disk".into())), "error harness")]
-fn silence_is_no_denial(#[case] reply: Option<Reply>, #[case] verdict: &str) {
+#[case(Some(QueryReply::Silent("it crashed".into())), "inconclusive no-record")]
+#[case(Some(QueryReply::Inexpressible("no verbs".into())), "unsupported inexpressible")]
+#[case(Some(QueryReply::Fault("no disk".into())), "error harness")]
+fn silence_is_no_denial(#[case] reply: Option<QueryReply>, #[case] verdict: &str) {
     assert_eq!(concluded("read, path: s/k", DENIED, reply.clone()), verdict);
     assert_eq!(concluded("read, path: s/k", ALLOWED, reply), verdict);
 }
@@ -132,8 +145,8 @@ fn silence_is_no_denial(#[case] reply: Option<Reply>, #[case] verdict: &str) {
 fn the_exit_code_is_part_of_the_answer(#[case] exit: Option<i32>, #[case] verdict: &str) {
     let told = decided(false, "s/**");
     let answered =
-        Answered { told, tried: None, exit, due: 1, stderr: String::new(), duration_ms: 1.0 };
-    let reply = Some(Reply::Answered(Box::new(answered)));
+        QueryAnswer { told, tried: None, exit, due: 1, stderr: String::new(), duration_ms: 1.0 };
+    let reply = Some(QueryReply::Answered(Box::new(answered)));
     assert_eq!(concluded("read, path: s/k", DENIED, reply), verdict);
 }
 
@@ -158,11 +171,14 @@ fn rules_in_force_are_compared_whole(#[case] rules: &str, #[case] verdict: &str)
         modify: Vec::new(),
     };
     let wanted = format!("{{effective: {{read: [{rules}], modify: []}}}}");
-    assert_eq!(concluded("effective", &wanted, answered(Told::Effective(profile))), verdict);
+    assert_eq!(
+        concluded("effective", &wanted, answered(DocumentAnswer::Effective(profile))),
+        verdict
+    );
 }
 
-fn line(granted: &[&str], subcommand: Option<&str>) -> Told {
-    Told::Grants(vec![InferredGrants {
+fn line(granted: &[&str], subcommand: Option<&str>) -> DocumentAnswer {
+    DocumentAnswer::Grants(vec![InferredGrants {
         granted: granted.iter().map(|grant| (*grant).to_owned()).collect(),
         subcommand: subcommand.map(str::to_owned),
         because: "so".to_owned(),
@@ -178,13 +194,18 @@ fn line(granted: &[&str], subcommand: Option<&str>) -> Told {
 #[case("{granted: [a]}", line(&[], None), "over-block decision")]
 #[case("{granted: [a]}", fault(None), "over-block decision")]
 #[case("{granted: [], subcommand: add}", line(&[], Some("rm")), "contract rule")]
-#[case("{granted: []}", Told::Grants(Vec::new()), "inconclusive untrusted-record")]
-#[case("{granted: []}", Told::Asks(Vec::new()), "inconclusive untrusted-record")]
-fn a_line_has_what_it_should(#[case] wanted: &str, #[case] told: Told, #[case] verdict: &str) {
+#[case("{granted: []}", DocumentAnswer::Grants(Vec::new()), "inconclusive untrusted-record")]
+#[case("{granted: []}", DocumentAnswer::Asks(Vec::new()), "inconclusive untrusted-record")]
+fn a_line_has_what_it_should(
+    #[case] wanted: &str,
+    #[case] told: DocumentAnswer,
+    #[case] verdict: &str,
+) {
     let case = case(&format!(
         "needs: [grants.infer]\npolicy: {{}}\nact: {{decide: grants, line: git add .}}\n\
          expect: {{answer: {{grants: {wanted}}}}}\n"
     ));
-    let judgement = judge(&case, &Execution { reply: answered(told), ..Execution::default() });
-    assert_eq!(format!("{} {}", judgement.verdict.word(), judgement.reason).trim(), verdict);
+    let judgement =
+        judge(&case, &CaseExecution { reply: answered(told), ..CaseExecution::default() });
+    assert_eq!(format!("{} {}", judgement.verdict.keyword(), judgement.reason).trim(), verdict);
 }

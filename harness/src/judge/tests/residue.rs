@@ -6,7 +6,7 @@ use sha2::{Digest, Sha256};
 use super::*;
 use crate::judge::judge;
 
-const FOLDER: &str = "0755 a folder";
+const DIRECTORY: &str = "0755 a directory";
 const LEAK: &str = "leak residue";
 const PASS: &str = "pass";
 const EFFECT: &str = "under-block oracle";
@@ -34,7 +34,7 @@ fn tree(entries: &Entries) -> BTreeMap<String, String> {
 }
 
 /// Sets the entries that were laid out, and those at the end of an arm.
-fn left(report: &mut Report, laid: &Entries, now: &Entries) {
+fn left(report: &mut ArmReport, laid: &Entries, now: &Entries) {
     (report.laid, report.tree) = (tree(laid), tree(now));
     let new = report.tree.keys().filter(|path| !report.laid.contains_key(*path));
     report.appeared = new.cloned().collect();
@@ -51,7 +51,7 @@ fn judged(text: &str, laid: &Entries, [control, confined]: [&Entries; 2]) -> Str
         reading.holds = path.is_none_or(|path| confined.iter().all(|(at, _)| *at != path));
     }
     let judgement = judge(&case, &execution);
-    format!("{} {}", judgement.verdict.word(), judgement.reason).trim().to_owned()
+    format!("{} {}", judgement.verdict.keyword(), judgement.reason).trim().to_owned()
 }
 
 const NAMED_BY_TIME: &str = "act: {sh: 'date > $(date +%s)'}
@@ -62,14 +62,14 @@ expect: {allowed: {}, exit: 0, compare: [exit, stdout]}
 #[case::by_time(entry("$WS/2", file("later")), PASS)]
 #[case::in_a_directory_by_time(entry("$WS/2/f", file("later")), PASS)]
 #[case::empty_by_time(entry("$WS/2", file("")), PASS)]
-#[case::a_stub_where_the_act_makes_nothing(entry("$WS/d/.git", FOLDER), LEAK)]
+#[case::a_stub_where_the_act_makes_nothing(entry("$WS/d/.git", DIRECTORY), LEAK)]
 #[case::a_file_at_home(entry("$HOME/.left/log", file("log")), LEAK)]
 #[case::a_file_where_nothing_is_granted(entry("$OUT/log", file("log")), LEAK)]
 fn what_a_case_does_not_compare_differs_by_nature(
     #[case] new: (&'static str, String),
     #[case] wanted: &str,
 ) {
-    let laid = vec![entry("$WS/d", FOLDER)];
+    let laid = vec![entry("$WS/d", DIRECTORY)];
     let control = [laid.clone(), vec![entry("$WS/1", file("now"))]].concat();
     let confined = [laid.clone(), vec![new]].concat();
     assert_eq!(judged(NAMED_BY_TIME, &laid, [&control, &confined]), wanted);
@@ -94,28 +94,28 @@ twin: {none: it is a test}
 ";
 
 #[rstest]
-#[case::copied(vec![entry("$WS/a/evil", FOLDER), entry("$WS/a/evil/c", file("evil")), entry("$WS/a/evil/none", FOLDER)], PASS)]
+#[case::copied(vec![entry("$WS/a/evil", DIRECTORY), entry("$WS/a/evil/c", file("evil")), entry("$WS/a/evil/none", DIRECTORY)], PASS)]
 #[case::one_file(vec![entry("$WS/a/c", file("evil"))], PASS)]
-#[case::an_empty_directory(vec![entry("$WS/a/none", FOLDER)], PASS)]
+#[case::an_empty_directory(vec![entry("$WS/a/none", DIRECTORY)], PASS)]
 #[case::a_link(vec![entry("$WS/a/other", "0000 a link to evil")], PASS)]
 #[case::a_word_of_the_line(vec![entry("$WS/note", file("failed\n"))], PASS)]
 #[case::an_unknown_text(vec![entry("$WS/note", file("pid 7\n"))], LEAK)]
 #[case::an_unknown_link(vec![entry("$WS/a/other", "0000 a link to /proc/7")], LEAK)]
-#[case::the_denied_path_s_parent(vec![entry("$WS/a/b", FOLDER)], LEAK)]
+#[case::the_denied_path_s_parent(vec![entry("$WS/a/b", DIRECTORY)], LEAK)]
 #[case::a_stub_in_the_place_of_a_directory(vec![entry("$WS/a", stub())], LEAK)]
 #[case::a_stub(vec![entry("$WS/.claude", stub())], LEAK)]
-#[case::beside_what_was_copied(vec![entry("$WS/a/evil/c", file("evil")), entry("$WS/a/b", FOLDER)], LEAK)]
+#[case::beside_what_was_copied(vec![entry("$WS/a/evil/c", file("evil")), entry("$WS/a/b", DIRECTORY)], LEAK)]
 #[case::a_copy_where_nothing_is_granted(vec![entry("$OUT/evil/c", file("evil"))], LEAK)]
 fn what_the_act_puts_elsewhere_is_its_own(#[case] new: Entries, #[case] wanted: &str) {
     let laid = vec![
-        entry("$WS/evil", FOLDER),
+        entry("$WS/evil", DIRECTORY),
         entry("$WS/evil/c", file("evil")),
-        entry("$WS/evil/none", FOLDER),
+        entry("$WS/evil/none", DIRECTORY),
         entry("$WS/l", "0000 a link to evil"),
     ];
-    let made = vec![entry("$WS/a", FOLDER), entry("$WS/a/c", file("evil"))];
+    let made = vec![entry("$WS/a", DIRECTORY), entry("$WS/a/c", file("evil"))];
     let control = [laid.clone(), made].concat();
-    let confined = [laid.clone(), vec![entry("$WS/a", FOLDER)], new].concat();
+    let confined = [laid.clone(), vec![entry("$WS/a", DIRECTORY)], new].concat();
     assert_eq!(judged(COPIES, &laid, [&control, &confined]), wanted);
 }
 
@@ -126,30 +126,30 @@ twin: {none: it is a test}
 ";
 
 #[rstest]
-#[case::an_empty_directory(vec![entry("$WS/.git", FOLDER)], LEAK)]
+#[case::an_empty_directory(vec![entry("$WS/.git", DIRECTORY)], LEAK)]
 #[case::an_empty_file(vec![entry("$WS/.git", stub())], LEAK)]
-#[case::empty_ones_in_it(vec![entry("$WS/.git", FOLDER), entry("$WS/.git/hooks", FOLDER)], LEAK)]
-#[case::what_the_act_writes(vec![entry("$WS/.git", FOLDER), entry("$WS/.git/config", file("evil"))], EFFECT)]
+#[case::empty_ones_in_it(vec![entry("$WS/.git", DIRECTORY), entry("$WS/.git/hooks", DIRECTORY)], LEAK)]
+#[case::what_the_act_writes(vec![entry("$WS/.git", DIRECTORY), entry("$WS/.git/config", file("evil"))], EFFECT)]
 #[case::something_else(vec![entry("$WS/.git", "0000 a link to evil")], EFFECT)]
 fn a_placeholder_is_no_effect(#[case] there: Entries, #[case] wanted: &str) {
-    let control = vec![entry("$WS/.git", FOLDER), entry("$WS/.git/config", file("evil"))];
+    let control = vec![entry("$WS/.git", DIRECTORY), entry("$WS/.git/config", file("evil"))];
     assert_eq!(judged(FILLS, &vec![], [&control, &there]), wanted);
 }
 
 #[rstest]
-#[case::as_the_act_makes_it(FOLDER, EFFECT)]
-#[case::with_another_mode("0555 a folder", LEAK)]
+#[case::as_the_act_makes_it(DIRECTORY, EFFECT)]
+#[case::with_another_mode("0555 a directory", LEAK)]
 #[case::of_another_type("0444 0 bytes (sha256 e3b0c44298fc)", LEAK)]
 fn an_empty_thing_that_the_act_makes_is_an_effect(#[case] there: &str, #[case] wanted: &str) {
     let makes = FILLS.replace(" && echo evil > .git/config", "");
-    let control = vec![entry("$WS/.git", FOLDER)];
+    let control = vec![entry("$WS/.git", DIRECTORY)];
     assert_eq!(judged(&makes, &vec![], [&control, &vec![entry("$WS/.git", there)]]), wanted);
 }
 
 #[rstest]
 #[case::refused(refusal("EEXIST"), LEAK)]
-#[case::done(Outcome::Succeeded, EFFECT)]
-fn a_probe_says_whether_it_made_what_is_there(#[case] outcome: Outcome, #[case] wanted: &str) {
+#[case::done(ActOutcome::Succeeded, EFFECT)]
+fn a_probe_says_whether_it_made_what_is_there(#[case] outcome: ActOutcome, #[case] wanted: &str) {
     let case = case(
         "policy: {protect: metadata}
 act: {probe: mkdir, path: .git}
@@ -158,16 +158,16 @@ twin: {none: it is a test}
 ",
     );
     let mut execution = good(&case);
-    let made = vec![entry("$WS/.git", FOLDER)];
+    let made = vec![entry("$WS/.git", DIRECTORY)];
     for report in [arm(&mut execution.control), arm(&mut execution.confined)] {
         left(report, &vec![], &made);
     }
     let confined = confined(&mut execution);
     flip(confined);
-    let record = Record { probe: "mkdir".to_owned(), outcome, detail: BTreeMap::new() };
-    confined.runs[0].observation = Observation::Seen(record);
+    let record = ProbeRecord { probe: "mkdir".to_owned(), outcome, detail: BTreeMap::new() };
+    confined.runs[0].observation = ProbeObservation::Seen(record);
     let judgement = judge(&case, &execution);
-    assert_eq!(format!("{} {}", judgement.verdict.word(), judgement.reason), wanted);
+    assert_eq!(format!("{} {}", judgement.verdict.keyword(), judgement.reason), wanted);
 }
 
 #[test]
@@ -177,7 +177,7 @@ fn a_declined_policy_is_told_first_and_what_is_left_besides() {
     declined_with(&mut execution, "there is no such thing");
     confined(&mut execution).leaks.push("/dev/shm/x was left behind".to_owned());
     let judgement = judge(&case, &execution);
-    assert_eq!((judgement.verdict.word(), &*judgement.reason), ("over-block", "policy-refused"));
+    assert_eq!((judgement.verdict.keyword(), &*judgement.reason), ("over-block", "policy-refused"));
     assert!(judgement.message.contains("no such thing"), "{}", judgement.message);
     assert!(judgement.message.contains("/dev/shm/x"), "{}", judgement.message);
 }
@@ -189,6 +189,6 @@ fn beside_a_leak_the_broken_promise_is_told() {
     confined(&mut execution).leaks.push("process 7 outlived the run".to_owned());
     saw(&mut execution, refusal("EPERM"));
     let judgement = judge(&case, &execution);
-    assert_eq!(judgement.verdict.word(), "leak");
+    assert_eq!(judgement.verdict.keyword(), "leak");
     assert!(judgement.message.contains("failed with EPERM"), "{}", judgement.message);
 }

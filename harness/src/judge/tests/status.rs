@@ -1,20 +1,20 @@
 //! Status of a sandbox block, and the conclusion of each answer.
 
 use boxproof_cases::protocol::{
-    BlockBackend, BlockMode, BlockNetwork, PolicyFault, RootKind, Runs, Status, Told, WirePath,
-    WritableRoot,
+    BlockBackend, BlockMode, BlockNetwork, CommandFate, DocumentAnswer, PolicyFault, RootKind,
+    Status, WirePath, WritableRoot,
 };
 use rstest::rstest;
 
 use super::super::judge;
-use crate::execution::{Answered, Execution, Reply};
+use crate::execution::{CaseExecution, QueryAnswer, QueryReply};
 use crate::testing::case;
 
 /// A block that confines, for a workspace with one extra root.
 fn confined() -> Status {
     let root = |kind, path: &str| WritableRoot { kind, written: path.into(), path: path.into() };
     Status {
-        runs: Runs::Confined,
+        runs: CommandFate::Confined,
         reason: None,
         mode: BlockMode::WorkspaceWrite,
         configured_backend: BlockBackend::Auto,
@@ -34,30 +34,30 @@ fn confined() -> Status {
     }
 }
 
-fn told(change: fn(&mut Status)) -> Told {
+fn status_answer(change: fn(&mut Status)) -> DocumentAnswer {
     let mut status = confined();
     change(&mut status);
-    Told::Status(Box::new(status))
+    DocumentAnswer::Status(Box::new(status))
 }
 
-fn refused() -> Told {
-    told(|status| {
-        status.runs = Runs::Refused;
+fn refused() -> DocumentAnswer {
+    status_answer(|status| {
+        status.runs = CommandFate::Refused;
         status.reason = Some("no user namespaces".to_owned());
         status.effective_backend = "none".to_owned();
     })
 }
 
-fn open() -> Told {
-    told(|status| {
-        status.runs = Runs::Unconfined;
+fn open() -> DocumentAnswer {
+    status_answer(|status| {
+        status.runs = CommandFate::Unconfined;
         status.effective_backend = "none".to_owned();
     })
 }
 
-fn fault() -> Told {
+fn fault() -> DocumentAnswer {
     let message = "unknown".to_owned();
-    Told::Invalid(PolicyFault { message, file: None, line: None, column: None })
+    DocumentAnswer::Invalid(PolicyFault { message, file: None, line: None, column: None })
 }
 
 const ALL: &str = "{runs: confined, mode: workspace_write, configured_backend: auto, \
@@ -66,36 +66,40 @@ const ALL: &str = "{runs: confined, mode: workspace_write, configured_backend: a
     env_passthrough: [A]}";
 
 #[rstest]
-#[case::all(ALL, told(|_| {}), "pass")]
+#[case::all(ALL, status_answer(|_| {}), "pass")]
 #[case::refused("{runs: refused, reason: [namespaces]}", refused(), "pass")]
 #[case::open_instead_of_refused("{runs: refused}", open(), "under-block decision")]
-#[case::confined_instead_of_refused("{runs: refused}", told(|_| {}), "under-block decision")]
+#[case::confined_instead_of_refused("{runs: refused}", status_answer(|_| {}), "under-block decision")]
 #[case::open_instead_of_confined("{runs: confined}", open(), "under-block decision")]
 #[case::refused_instead_of_confined("{runs: confined}", refused(), "over-block decision")]
 #[case::refused_instead_of_open("{runs: unconfined}", refused(), "over-block decision")]
-#[case::confined_instead_of_open("{runs: unconfined}", told(|_| {}), "contract rule")]
+#[case::confined_instead_of_open("{runs: unconfined}", status_answer(|_| {}), "contract rule")]
 #[case::other_reason("{runs: refused, reason: [bwrap]}", refused(), "contract rule")]
 #[case::no_backend("{effective_none: false}", open(), "contract rule")]
-#[case::a_backend("{effective_none: true}", told(|_| {}), "contract rule")]
-#[case::mode(ALL, told(|s| s.mode = BlockMode::ReadOnly), "contract rule")]
-#[case::configured(ALL, told(|s| s.configured_backend = BlockBackend::None), "contract rule")]
-#[case::network(ALL, told(|s| s.network = BlockNetwork::Enabled), "contract rule")]
-#[case::fails_open(ALL, told(|s| s.fail_closed = false), "contract rule")]
-#[case::workspace(ALL, told(|s| s.workspace = "/v".into()), "contract rule")]
-#[case::fewer_roots(ALL, told(|s| drop(s.writable_roots.pop())), "contract rule")]
-#[case::no_temp(ALL, told(|s| drop(s.writable_roots.remove(1))), "contract rule")]
-#[case::order(ALL, told(|s| s.writable_roots.reverse()), "contract rule")]
-#[case::unprotected(ALL, told(|s| drop(s.protected.pop())), "contract rule")]
-#[case::more_protected(ALL, told(|s| s.protected.push("/w/.vscode".into())), "pass")]
-#[case::no_artifacts(ALL, told(|s| s.artifacts.clear()), "contract rule")]
-#[case::more_artifacts(ALL, told(|s| s.artifacts.push("/w/x".into())), "contract rule")]
-#[case::kept(ALL, told(|s| s.env_passthrough.clear()), "contract rule")]
+#[case::a_backend("{effective_none: true}", status_answer(|_| {}), "contract rule")]
+#[case::mode(ALL, status_answer(|s| s.mode = BlockMode::ReadOnly), "contract rule")]
+#[case::configured(ALL, status_answer(|s| s.configured_backend = BlockBackend::None), "contract rule")]
+#[case::network(ALL, status_answer(|s| s.network = BlockNetwork::Enabled), "contract rule")]
+#[case::fails_open(ALL, status_answer(|s| s.fail_closed = false), "contract rule")]
+#[case::workspace(ALL, status_answer(|s| s.workspace = "/v".into()), "contract rule")]
+#[case::fewer_roots(ALL, status_answer(|s| drop(s.writable_roots.pop())), "contract rule")]
+#[case::no_temp(ALL, status_answer(|s| drop(s.writable_roots.remove(1))), "contract rule")]
+#[case::order(ALL, status_answer(|s| s.writable_roots.reverse()), "contract rule")]
+#[case::unprotected(ALL, status_answer(|s| drop(s.protected.pop())), "contract rule")]
+#[case::more_protected(ALL, status_answer(|s| s.protected.push("/w/.vscode".into())), "pass")]
+#[case::no_artifacts(ALL, status_answer(|s| s.artifacts.clear()), "contract rule")]
+#[case::more_artifacts(ALL, status_answer(|s| s.artifacts.push("/w/x".into())), "contract rule")]
+#[case::kept(ALL, status_answer(|s| s.env_passthrough.clear()), "contract rule")]
 #[case::error("{runs: confined}", fault(), "over-block decision")]
 #[case::error_for_a_refusal("{runs: refused}", fault(), "contract decision")]
-#[case::no_status("{runs: confined}", Told::Asks(Vec::new()), "inconclusive untrusted-record")]
+#[case::no_status(
+    "{runs: confined}",
+    DocumentAnswer::Asks(Vec::new()),
+    "inconclusive untrusted-record"
+)]
 fn a_block_comes_to_what_it_should(
     #[case] wanted: &str,
-    #[case] told: Told,
+    #[case] told: DocumentAnswer,
     #[case] verdict: &str,
 ) {
     assert_eq!(concluded(&format!("{{status: {wanted}}}"), told), verdict);
@@ -103,21 +107,21 @@ fn a_block_comes_to_what_it_should(
 
 /// A block that has to be refused and is not has opened every command that runs under it.
 #[rstest]
-#[case::runs(told(|_| {}), "under-block decision")]
+#[case::runs(status_answer(|_| {}), "under-block decision")]
 #[case::runs_open(open(), "under-block decision")]
 #[case::keeps_it_from_running(refused(), "contract decision")]
-fn a_status_is_no_error(#[case] told: Told, #[case] verdict: &str) {
+fn a_status_is_no_error(#[case] told: DocumentAnswer, #[case] verdict: &str) {
     assert_eq!(concluded("{invalid: {contains: [unknown]}}", told), verdict);
 }
 
-fn concluded(answer: &str, told: Told) -> String {
+fn concluded(answer: &str, told: DocumentAnswer) -> String {
     let case = case(&format!(
         "needs: [policy.status]\npolicy: {{inferoa: {{config: ''}}}}\nact: {{decide: status}}\n\
          expect: {{answer: {answer}}}\n"
     ));
     let (stderr, duration_ms) = (String::new(), 1.0);
-    let answered = Answered { told, tried: None, exit: Some(1), due: 1, stderr, duration_ms };
-    let reply = Some(Reply::Answered(Box::new(answered)));
-    let judgement = judge(&case, &Execution { reply, ..Execution::default() });
-    format!("{} {}", judgement.verdict.word(), judgement.reason).trim().to_owned()
+    let answered = QueryAnswer { told, tried: None, exit: Some(1), due: 1, stderr, duration_ms };
+    let reply = Some(QueryReply::Answered(Box::new(answered)));
+    let judgement = judge(&case, &CaseExecution { reply, ..CaseExecution::default() });
+    format!("{} {}", judgement.verdict.keyword(), judgement.reason).trim().to_owned()
 }

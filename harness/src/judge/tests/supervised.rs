@@ -4,7 +4,7 @@ use rstest::rstest;
 use sha2::{Digest, Sha256};
 
 use super::*;
-use crate::execution::Shown;
+use crate::execution::OwnOutput;
 use crate::judge::judge;
 
 /// Judges a tool's act with `more` in its expectation, and `lines` in the case.
@@ -14,7 +14,7 @@ fn judged(more: &str, lines: &str, spoil: impl FnOnce(&mut RunReport)) -> String
     let mut execution = good(&case);
     spoil(first(&mut execution));
     let judgement = judge(&case, &execution);
-    format!("{} {}", judgement.verdict.word(), judgement.reason).trim().to_owned()
+    format!("{} {}", judgement.verdict.keyword(), judgement.reason).trim().to_owned()
 }
 
 fn mark(word: &str) -> Moment {
@@ -63,7 +63,7 @@ fn bounds_are_kept_or_not(#[case] bound: &str, #[case] wanted: &str) {
 #[case::what_was_in_time("{to: ready, within: 500}", "inconclusive timed-out")]
 fn who_is_given_up_is_late_where_it_was_due(#[case] bound: &str, #[case] wanted: &str) {
     let seen = judged(&format!("times: [{bound}]"), "", |run| {
-        run.exit = Exit::TimedOut;
+        run.exit = ProcessExit::TimedOut;
         run.watched_ms = 20_000.0;
         run.moments = vec![stamp(Moment::Start, 0.0), stamp(Moment::Ready, 10.0)];
     });
@@ -118,7 +118,7 @@ fn a_result_that_says_otherwise_breaks_the_contract(#[case] member: &str, #[case
 const CONTROLLESS: &str = "control: {none: without a sandbox there is no time limit}";
 
 fn timed_out(run: &mut RunReport) {
-    run.exit = Exit::Code(124);
+    run.exit = ProcessExit::Code(124);
     run.result = Some(RunResult {
         timed_out: true,
         annotations: vec!["process timed out".to_owned()],
@@ -148,7 +148,7 @@ fn without_results_nothing_is_promised_but_a_missing_one_is_a_fault() {
     let asked = "result: {timed_out: true}";
     assert_eq!(judged(asked, "", |_| {}), PASS);
     let killed = judged(&format!("{asked}, exit: {{signal: KILL}}"), CONTROLLESS, |run| {
-        run.exit = Exit::Signal(9);
+        run.exit = ProcessExit::Signal(9);
         run.result_fault = Some("no result was written".to_owned());
     });
     assert_eq!(killed, RESULT);
@@ -168,7 +168,7 @@ fn an_interrupted_run_ends_by_its_signal(
     #[case] wanted: &str,
 ) {
     let seen = judged(&format!("exit: {exit}"), CONTROLLESS, |run| {
-        run.exit = Exit::Code(exit);
+        run.exit = ProcessExit::Code(exit);
         let interrupted_by = Some(by.to_owned());
         run.result = Some(RunResult { interrupted_by, success, ..result(code, None) });
     });
@@ -184,8 +184,8 @@ fn a_timed_out_run_has_no_exit_code() {
     assert_eq!(seen, RESULT);
 }
 
-fn whole(text: &str) -> Stream {
-    Stream { sha256: format!("{:x}", Sha256::digest(text)), ..super::text(text) }
+fn whole(text: &str) -> CapturedStream {
+    CapturedStream { sha256: format!("{:x}", Sha256::digest(text)), ..super::text(text) }
 }
 
 #[rstest]
@@ -200,7 +200,10 @@ fn a_stream_can_be_told_whole(#[case] more: &str, #[case] wanted: &str) {
 /// A command that was never started has written nothing.
 #[test]
 fn nothing_is_a_whole_text_too() {
-    assert_eq!(judged("stdout: {equals: \"\"}", "", |run| run.stdout = Stream::default()), PASS);
+    assert_eq!(
+        judged("stdout: {equals: \"\"}", "", |run| run.stdout = CapturedStream::default()),
+        PASS
+    );
 }
 
 #[rstest]
@@ -215,7 +218,7 @@ fn what_is_captured_is_not_passed_on(
     #[case] wanted: &str,
 ) {
     let seen = judged(&format!("exit: 0{more}"), "run: {capture: true, debug: true}", |run| {
-        run.shown = Some(Shown { stdout: whole(out), stderr: whole(err) });
+        run.shown = Some(OwnOutput { stdout: whole(out), stderr: whole(err) });
     });
     assert_eq!(seen, wanted);
 }
@@ -234,10 +237,10 @@ fn who_is_cut_short_inside_ran_if_it_left_its_trace(
     let text = TOOL_CONTAINED.replace("oracle: [", &format!("{exit}, oracle: [{trace}"));
     let case = case(&text);
     let mut execution = good(&case);
-    first(&mut execution).exit = Exit::Code(124);
+    first(&mut execution).exit = ProcessExit::Code(124);
     for reading in confined(&mut execution).oracles.iter_mut().filter(|reading| reading.positive) {
         reading.holds = there;
     }
     let judgement = judge(&case, &execution);
-    assert_eq!(format!("{} {}", judgement.verdict.word(), judgement.reason).trim(), wanted);
+    assert_eq!(format!("{} {}", judgement.verdict.keyword(), judgement.reason).trim(), wanted);
 }

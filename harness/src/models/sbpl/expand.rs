@@ -3,9 +3,9 @@
 
 use std::collections::BTreeMap;
 
-use super::parse::{Params, text};
-use super::read::Form;
-use crate::models::Flaw;
+use super::parse::{ParameterValues, text};
+use super::reader::SbplForm;
+use crate::models::ModelError;
 
 /// The deepest nesting of calls, and the most forms that a profile may come to.
 const DEEPEST: usize = 32;
@@ -13,15 +13,15 @@ const MOST: usize = 100_000;
 
 /// The definition of a name.
 #[derive(Debug, Clone)]
-enum Definition {
-    Value(Form),
-    Function { arguments: Vec<String>, body: Vec<Form> },
+enum SbplDefinition {
+    Value(SbplForm),
+    Function { arguments: Vec<String>, body: Vec<SbplForm> },
 }
 
 /// The definitions so far.
-struct Expander<'a> {
-    params: &'a Params,
-    names: BTreeMap<String, Definition>,
+struct DefinitionExpander<'a> {
+    params: &'a ParameterValues,
+    names: BTreeMap<String, SbplDefinition>,
     made: usize,
 }
 
@@ -29,32 +29,40 @@ struct Expander<'a> {
 ///
 /// # Errors
 /// An expression that the model does not know, or one without end.
-pub(super) fn expand(forms: &[Form], params: &Params) -> Result<Vec<Form>, Flaw> {
-    let mut expander = Expander { params, names: BTreeMap::new(), made: 0 };
+pub(super) fn expand(
+    forms: &[SbplForm],
+    params: &ParameterValues,
+) -> Result<Vec<SbplForm>, ModelError> {
+    let mut expander = DefinitionExpander { params, names: BTreeMap::new(), made: 0 };
     let mut rules = Vec::new();
     forms.iter().try_for_each(|form| expander.statement(form, 0, &mut rules))?;
     Ok(rules)
 }
 
-impl Expander<'_> {
+impl DefinitionExpander<'_> {
     /// Expands one form of the top level, or of the body of a call.
-    fn statement(&mut self, form: &Form, depth: usize, out: &mut Vec<Form>) -> Result<(), Flaw> {
-        let Form::List(forms, line) = form else {
+    fn statement(
+        &mut self,
+        form: &SbplForm,
+        depth: usize,
+        out: &mut Vec<SbplForm>,
+    ) -> Result<(), ModelError> {
+        let SbplForm::List(forms, line) = form else {
             out.push(form.clone());
             return Ok(());
         };
-        let (Some(head), rest) = (forms.first().and_then(Form::word), forms.get(1..)) else {
+        let (Some(head), rest) = (forms.first().and_then(SbplForm::as_word), forms.get(1..)) else {
             out.push(form.clone());
             return Ok(());
         };
         let rest = rest.unwrap_or_default();
         match (head, rest) {
-            ("define", [Form::Word(name), value]) => {
+            ("define", [SbplForm::Word(name), value]) => {
                 let value = self.substitute(value, depth)?;
-                self.names.insert(name.clone(), Definition::Value(value));
+                self.names.insert(name.clone(), SbplDefinition::Value(value));
                 Ok(())
             }
-            ("define", [Form::List(signature, _), body @ ..]) => {
+            ("define", [SbplForm::List(signature, _), body @ ..]) => {
                 self.define_function(signature, body, *line)
             }
             ("define", _) => Err(unknown(*line, "this definition")),
@@ -79,26 +87,27 @@ impl Expander<'_> {
 
     fn statements(
         &mut self,
-        forms: &[Form],
+        forms: &[SbplForm],
         depth: usize,
-        out: &mut Vec<Form>,
-    ) -> Result<(), Flaw> {
+        out: &mut Vec<SbplForm>,
+    ) -> Result<(), ModelError> {
         forms.iter().try_for_each(|form| self.statement(form, depth, out))
     }
 
     fn define_function(
         &mut self,
-        signature: &[Form],
-        body: &[Form],
+        signature: &[SbplForm],
+        body: &[SbplForm],
         line: usize,
-    ) -> Result<(), Flaw> {
+    ) -> Result<(), ModelError> {
         let words: Option<Vec<String>> =
-            signature.iter().map(|form| form.word().map(str::to_owned)).collect();
+            signature.iter().map(|form| form.as_word().map(str::to_owned)).collect();
         let words = words.filter(|words| !words.iter().any(|word| word == "."));
         let Some((name, arguments)) = words.as_ref().and_then(|words| words.split_first()) else {
             return Err(unknown(line, "this signature"));
         };
-        let function = Definition::Function { arguments: arguments.to_vec(), body: body.to_vec() };
+        let function =
+            SbplDefinition::Function { arguments: arguments.to_vec(), body: body.to_vec() };
         self.names.insert(name.clone(), function);
         Ok(())
     }
@@ -107,47 +116,53 @@ impl Expander<'_> {
     fn call(
         &mut self,
         name: &str,
-        given: &[Form],
+        given: &[SbplForm],
         line: usize,
         depth: usize,
-    ) -> Result<Option<Vec<Form>>, Flaw> {
-        let Some(Definition::Function { arguments, body }) = self.names.get(name).cloned() else {
+    ) -> Result<Option<Vec<SbplForm>>, ModelError> {
+        let Some(SbplDefinition::Function { arguments, body }) = self.names.get(name).cloned()
+        else {
             return Ok(None);
         };
         if depth >= DEEPEST {
             return Err(unknown(line, "a call that calls itself"));
         }
         if arguments.len() != given.len() {
-            return Err(Flaw::Void(format!(
+            return Err(ModelError::Void(format!(
                 "line {line}: {name} takes {} arguments",
                 arguments.len()
             )));
         }
         let given = given.iter().map(|form| self.substitute(form, depth));
         let given = given.collect::<Result<Vec<_>, _>>()?;
-        let values: BTreeMap<&str, &Form> =
+        let values: BTreeMap<&str, &SbplForm> =
             arguments.iter().map(String::as_str).zip(&given).collect();
         Ok(Some(body.iter().map(|form| put_in(form, &values)).collect()))
     }
 
     /// An expression with every defined name and call replaced.
-    fn substitute(&mut self, form: &Form, depth: usize) -> Result<Form, Flaw> {
+    fn substitute(&mut self, form: &SbplForm, depth: usize) -> Result<SbplForm, ModelError> {
         self.made += 1;
         if self.made > MOST {
-            return Err(Flaw::Unknown("a profile of so many expressions".to_owned()));
+            return Err(ModelError::Unknown("a profile of so many expressions".to_owned()));
         }
         match form {
-            Form::Text(_) => Ok(form.clone()),
-            Form::Word(word) => Ok(match self.names.get(word) {
-                Some(Definition::Value(value)) => value.clone(),
+            SbplForm::Text(_) => Ok(form.clone()),
+            SbplForm::Word(word) => Ok(match self.names.get(word) {
+                Some(SbplDefinition::Value(value)) => value.clone(),
                 _ => form.clone(),
             }),
-            Form::List(forms, line) => self.substitute_list(forms, *line, depth),
+            SbplForm::List(forms, line) => self.substitute_list(forms, *line, depth),
         }
     }
 
-    fn substitute_list(&mut self, forms: &[Form], line: usize, depth: usize) -> Result<Form, Flaw> {
-        let head = forms.first().and_then(Form::word).unwrap_or_default();
+    fn substitute_list(
+        &mut self,
+        forms: &[SbplForm],
+        line: usize,
+        depth: usize,
+    ) -> Result<SbplForm, ModelError> {
+        let head = forms.first().and_then(SbplForm::as_word).unwrap_or_default();
         if let ("if", [_, condition, yes, no]) = (head, forms) {
             let chosen = if self.holds(condition, line, depth)? { yes } else { no };
             return self.substitute(chosen, depth);
@@ -159,29 +174,29 @@ impl Expander<'_> {
             },
             None => {
                 let all = forms.iter().map(|form| self.substitute(form, depth));
-                Ok(Form::List(all.collect::<Result<_, _>>()?, line))
+                Ok(SbplForm::List(all.collect::<Result<_, _>>()?, line))
             }
         }
     }
 
     /// Returns whether a condition holds.
-    fn holds(&mut self, form: &Form, line: usize, depth: usize) -> Result<bool, Flaw> {
+    fn holds(&mut self, form: &SbplForm, line: usize, depth: usize) -> Result<bool, ModelError> {
         let form = self.substitute(form, depth)?;
-        let Form::List(forms, _) = &form else {
-            return match form.word() {
+        let SbplForm::List(forms, _) = &form else {
+            return match form.as_word() {
                 Some("#t") => Ok(true),
                 Some("#f") => Ok(false),
                 _ => Err(unknown(line, "this condition")),
             };
         };
-        let mut each = |forms: &[Form]| {
+        let mut each = |forms: &[SbplForm]| {
             forms.iter().map(|form| self.holds(form, line, depth)).collect::<Result<Vec<_>, _>>()
         };
-        match (forms.first().and_then(Form::word).unwrap_or_default(), &forms[1..]) {
+        match (forms.first().and_then(SbplForm::as_word).unwrap_or_default(), &forms[1..]) {
             ("not", [one]) => self.holds(one, line, depth).map(|holds| !holds),
             ("and", all) => Ok(each(all)?.into_iter().all(|holds| holds)),
             ("or", any) => Ok(each(any)?.into_iter().any(|holds| holds)),
-            ("param", [Form::Text(name)]) => Ok(self.params.contains_key(name)),
+            ("param", [SbplForm::Text(name)]) => Ok(self.params.contains_key(name)),
             ("equal?" | "string=?", [one, other]) => {
                 Ok(text(one, self.params, line)? == text(other, self.params, line)?)
             }
@@ -190,16 +205,16 @@ impl Expander<'_> {
     }
 }
 
-fn put_in(form: &Form, values: &BTreeMap<&str, &Form>) -> Form {
+fn put_in(form: &SbplForm, values: &BTreeMap<&str, &SbplForm>) -> SbplForm {
     match form {
-        Form::Text(_) => form.clone(),
-        Form::Word(word) => values.get(word.as_str()).map_or(form, |value| value).clone(),
-        Form::List(forms, line) => {
-            Form::List(forms.iter().map(|form| put_in(form, values)).collect(), *line)
+        SbplForm::Text(_) => form.clone(),
+        SbplForm::Word(word) => values.get(word.as_str()).map_or(form, |value| value).clone(),
+        SbplForm::List(forms, line) => {
+            SbplForm::List(forms.iter().map(|form| put_in(form, values)).collect(), *line)
         }
     }
 }
 
-fn unknown(line: usize, what: &str) -> Flaw {
-    Flaw::Unknown(format!("line {line}: {what}"))
+fn unknown(line: usize, what: &str) -> ModelError {
+    ModelError::Unknown(format!("line {line}: {what}"))
 }

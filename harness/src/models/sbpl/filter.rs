@@ -1,10 +1,10 @@
-//! Filters of rules in a Seatbelt profile: [`Filter`], and whether an object matches it. Pure.
+//! Filters of rules in a Seatbelt profile: [`SbplFilter`], and whether an object matches it. Pure.
 
 use regex::bytes::Regex;
 
 /// The object of one operation.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Object<'a> {
+pub(super) enum OperationObject<'a> {
     /// A path without links.
     Path(&'a str),
     /// The other end of a TCP connection: host and port.
@@ -15,7 +15,7 @@ pub(super) enum Object<'a> {
     Service(&'a str),
 }
 
-impl Object<'_> {
+impl OperationObject<'_> {
     fn path(&self) -> Option<&str> {
         match self {
             Self::Path(path) | Self::Socket(path) => Some(path),
@@ -26,14 +26,14 @@ impl Object<'_> {
 
 /// The result of matching a filter with an object. The order is that of `and`: the smaller of two.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
-pub(super) enum Match {
+pub(super) enum FilterMatch {
     No,
     /// The object's name does not tell.
     Maybe,
     Yes,
 }
 
-impl From<bool> for Match {
+impl From<bool> for FilterMatch {
     fn from(yes: bool) -> Self {
         if yes { Self::Yes } else { Self::No }
     }
@@ -41,7 +41,7 @@ impl From<bool> for Match {
 
 /// The objects that a rule is about.
 #[derive(Debug, Clone)]
-pub(super) enum Filter {
+pub(super) enum SbplFilter {
     Literal(String),
     Subpath(String),
     Prefix(String),
@@ -52,10 +52,10 @@ pub(super) enum Filter {
     /// Host and port, `*` for any.
     Remote(String, String),
     /// Unix sockets, those that the inner filter is about.
-    Sockets(Box<Filter>),
-    All(Vec<Filter>),
-    Any(Vec<Filter>),
-    Not(Box<Filter>),
+    Sockets(Box<SbplFilter>),
+    All(Vec<SbplFilter>),
+    Any(Vec<SbplFilter>),
+    Not(Box<SbplFilter>),
     /// Objects that no deed here touches: another process, a kernel setting, a device class.
     Elsewhere,
     /// Connections by their own end, which the name of the other one does not tell.
@@ -69,9 +69,9 @@ pub(super) enum Filter {
     System,
 }
 
-impl Filter {
+impl SbplFilter {
     /// Matches `object` with the filter.
-    pub(super) fn has(&self, object: Object<'_>) -> Match {
+    pub(super) fn has(&self, object: OperationObject<'_>) -> FilterMatch {
         let path = |test: &dyn Fn(&str) -> bool| object.path().is_some_and(test).into();
         match self {
             Self::Literal(text) => path(&|path| path == text),
@@ -79,31 +79,31 @@ impl Filter {
             Self::Prefix(text) => path(&|path| path.starts_with(text.as_str())),
             Self::Pattern(regex) => path(&|path| regex.is_match(path.as_bytes())),
             Self::Service(_) | Self::ServicePrefix(_) | Self::ServicePattern(_) => {
-                matches!(object, Object::Service(name) if self.has_service(name)).into()
+                matches!(object, OperationObject::Service(name) if self.has_service(name)).into()
             }
-            Self::Remote(host, port) => matches!(object, Object::Remote(h, p)
+            Self::Remote(host, port) => matches!(object, OperationObject::Remote(h, p)
                 if (host == "*" || is_local(h)) && (port == "*" || port == p))
             .into(),
             Self::Sockets(inner) => match object {
-                Object::Socket(_) => inner.has(object),
-                _ => Match::No,
+                OperationObject::Socket(_) => inner.has(object),
+                _ => FilterMatch::No,
             },
-            Self::All(all) => all.iter().map(|f| f.has(object)).min().unwrap_or(Match::Yes),
-            Self::Any(any) => any.iter().map(|f| f.has(object)).max().unwrap_or(Match::No),
+            Self::All(all) => all.iter().map(|f| f.has(object)).min().unwrap_or(FilterMatch::Yes),
+            Self::Any(any) => any.iter().map(|f| f.has(object)).max().unwrap_or(FilterMatch::No),
             Self::Not(filter) => match filter.has(object) {
-                Match::Yes => Match::No,
-                Match::Maybe => Match::Maybe,
-                Match::No => Match::Yes,
+                FilterMatch::Yes => FilterMatch::No,
+                FilterMatch::Maybe => FilterMatch::Maybe,
+                FilterMatch::No => FilterMatch::Yes,
             },
-            Self::Elsewhere => Match::No,
+            Self::Elsewhere => FilterMatch::No,
             Self::OwnEnd => match object {
-                Object::Remote(..) | Object::Socket(_) => Match::Maybe,
-                _ => Match::No,
+                OperationObject::Remote(..) | OperationObject::Socket(_) => FilterMatch::Maybe,
+                _ => FilterMatch::No,
             },
-            Self::Unnamed => Match::Maybe,
+            Self::Unnamed => FilterMatch::Maybe,
             Self::Unclear(parent) => match object.path() {
-                Some(path) if is_below(path, parent) => Match::Maybe,
-                _ => Match::No,
+                Some(path) if is_below(path, parent) => FilterMatch::Maybe,
+                _ => FilterMatch::No,
             },
             Self::System => is_of_the_system(object),
         }
@@ -134,15 +134,15 @@ const SYSTEM: [&str; 9] = [
 
 /// The system's profiles name services, devices, libraries, settings and the sockets of system
 /// services; they open no host and nothing of a user.
-fn is_of_the_system(object: Object<'_>) -> Match {
+fn is_of_the_system(object: OperationObject<'_>) -> FilterMatch {
     match object {
-        Object::Service(_) => Match::Maybe,
-        Object::Remote(..) => Match::No,
-        Object::Path("/") => Match::Maybe,
-        Object::Path(path) | Object::Socket(path) => {
+        OperationObject::Service(_) => FilterMatch::Maybe,
+        OperationObject::Remote(..) => FilterMatch::No,
+        OperationObject::Path("/") => FilterMatch::Maybe,
+        OperationObject::Path(path) | OperationObject::Socket(path) => {
             match SYSTEM.iter().any(|place| is_below(path, place)) && !is_scratch(path) {
-                true => Match::Maybe,
-                false => Match::No,
+                true => FilterMatch::Maybe,
+                false => FilterMatch::No,
             }
         }
     }
@@ -151,7 +151,7 @@ fn is_of_the_system(object: Object<'_>) -> Match {
 /// Returns whether `path` lies where programs keep files of their own, about which no system
 /// profile has rules.
 fn is_scratch(path: &str) -> bool {
-    ["/private/var/cache", "/private/var/folders", "/private/var/tmp", "/private/var/root"]
+    ["/private/var/cache", "/private/var/directories", "/private/var/tmp", "/private/var/root"]
         .iter()
         .any(|place| is_below(path, place))
 }

@@ -4,12 +4,12 @@ use std::collections::BTreeMap;
 
 use regex::bytes::{Regex, RegexBuilder};
 
-use super::filter::Filter;
-use super::read::Form;
-use crate::models::Flaw;
+use super::filter::SbplFilter;
+use super::reader::SbplForm;
+use crate::models::ModelError;
 
 /// Values of parameters, by name.
-pub(super) type Params = BTreeMap<String, String>;
+pub(super) type ParameterValues = BTreeMap<String, String>;
 
 /// Filters about objects that no question here is about.
 const ELSEWHERE: &[&str] = &[
@@ -85,49 +85,55 @@ const UNNAMED: &[&str] = &[
 ///
 /// # Errors
 /// Returns an error when the system would refuse it, or the model does not know it.
-pub(super) fn filter(form: &Form, params: &Params) -> Result<Filter, Flaw> {
-    let Form::List(forms, line) = form else {
-        return Err(Flaw::Void("a filter is no list".to_owned()));
+pub(super) fn filter(form: &SbplForm, params: &ParameterValues) -> Result<SbplFilter, ModelError> {
+    let SbplForm::List(forms, line) = form else {
+        return Err(ModelError::Void("a filter is no list".to_owned()));
     };
     let at = |what: &str| format!("line {line}: {what}");
-    let (head, rest) = forms.split_first().ok_or_else(|| Flaw::Void(at("an empty filter")))?;
+    let (head, rest) =
+        forms.split_first().ok_or_else(|| ModelError::Void(at("an empty filter")))?;
     let inner = || rest.iter().map(|form| filter(form, params)).collect::<Result<Vec<_>, _>>();
-    match head.word().unwrap_or_default() {
-        "require-all" => Ok(Filter::All(some(inner()?, *line)?)),
-        "require-any" => Ok(Filter::Any(some(inner()?, *line)?)),
-        "require-not" => match <[Filter; 1]>::try_from(inner()?) {
-            Ok([one]) => Ok(Filter::Not(Box::new(one))),
-            Err(_) => Err(Flaw::Void(at("require-not takes one filter"))),
+    match head.as_word().unwrap_or_default() {
+        "require-all" => Ok(SbplFilter::All(some(inner()?, *line)?)),
+        "require-any" => Ok(SbplFilter::Any(some(inner()?, *line)?)),
+        "require-not" => match <[SbplFilter; 1]>::try_from(inner()?) {
+            Ok([one]) => Ok(SbplFilter::Not(Box::new(one))),
+            Err(_) => Err(ModelError::Void(at("require-not takes one filter"))),
         },
         "remote" => remote(rest, params, *line),
-        "local" => Ok(Filter::OwnEnd),
-        name if ELSEWHERE.contains(&name) => Ok(Filter::Elsewhere),
-        name if UNNAMED.contains(&name) => Ok(Filter::Unnamed),
+        "local" => Ok(SbplFilter::OwnEnd),
+        name if ELSEWHERE.contains(&name) => Ok(SbplFilter::Elsewhere),
+        name if UNNAMED.contains(&name) => Ok(SbplFilter::Unnamed),
         name => named(name, rest, params, *line),
     }
 }
 
 /// A filter about names: paths or services.
-fn named(name: &str, rest: &[Form], params: &Params, line: usize) -> Result<Filter, Flaw> {
+fn named(
+    name: &str,
+    rest: &[SbplForm],
+    params: &ParameterValues,
+    line: usize,
+) -> Result<SbplFilter, ModelError> {
     let texts = || rest.iter().map(|form| text(form, params, line)).collect::<Result<Vec<_>, _>>();
-    let all = |make: &dyn Fn(String) -> Result<Filter, Flaw>| -> Result<Filter, Flaw> {
-        some(texts()?.into_iter().map(make).collect::<Result<Vec<_>, _>>()?, line).map(Filter::Any)
+    let all = |make: &dyn Fn(String) -> Result<SbplFilter, ModelError>| -> Result<SbplFilter, ModelError> {
+        some(texts()?.into_iter().map(make).collect::<Result<Vec<_>, _>>()?, line).map(SbplFilter::Any)
     };
     match name {
-        "literal" | "path" | "path-literal" => all(&|path| Ok(sound(path, Filter::Literal))),
-        "subpath" | "path-subpath" => all(&|path| Ok(sound(path, Filter::Subpath))),
-        "prefix" | "path-prefix" => all(&|path| Ok(sound(path, Filter::Prefix))),
-        "regex" | "path-regex" => all(&|text| Ok(Filter::Pattern(pattern(&text, line)?))),
-        "global-name" => all(&|name| Ok(Filter::Service(name))),
-        "global-name-prefix" => all(&|name| Ok(Filter::ServicePrefix(name))),
-        "global-name-regex" => all(&|text| Ok(Filter::ServicePattern(pattern(&text, line)?))),
-        other => Err(Flaw::Unknown(format!("line {line}: the filter {other:?}"))),
+        "literal" | "path" | "path-literal" => all(&|path| Ok(sound(path, SbplFilter::Literal))),
+        "subpath" | "path-subpath" => all(&|path| Ok(sound(path, SbplFilter::Subpath))),
+        "prefix" | "path-prefix" => all(&|path| Ok(sound(path, SbplFilter::Prefix))),
+        "regex" | "path-regex" => all(&|text| Ok(SbplFilter::Pattern(pattern(&text, line)?))),
+        "global-name" => all(&|name| Ok(SbplFilter::Service(name))),
+        "global-name-prefix" => all(&|name| Ok(SbplFilter::ServicePrefix(name))),
+        "global-name-regex" => all(&|text| Ok(SbplFilter::ServicePattern(pattern(&text, line)?))),
+        other => Err(ModelError::Unknown(format!("line {line}: the filter {other:?}"))),
     }
 }
 
-fn some(filters: Vec<Filter>, line: usize) -> Result<Vec<Filter>, Flaw> {
+fn some(filters: Vec<SbplFilter>, line: usize) -> Result<Vec<SbplFilter>, ModelError> {
     match filters.is_empty() {
-        true => Err(Flaw::Void(format!("line {line}: a filter without any part"))),
+        true => Err(ModelError::Void(format!("line {line}: a filter without any part"))),
         false => Ok(filters),
     }
 }
@@ -136,18 +142,21 @@ fn some(filters: Vec<Filter>, line: usize) -> Result<Vec<Filter>, Flaw> {
 ///
 /// # Errors
 /// A parameter without a value, or an expression that is no string.
-pub(super) fn text(form: &Form, params: &Params, line: usize) -> Result<String, Flaw> {
-    let unknown = |what: String| Flaw::Unknown(format!("line {line}: {what}"));
+pub(super) fn text(
+    form: &SbplForm,
+    params: &ParameterValues,
+    line: usize,
+) -> Result<String, ModelError> {
+    let unknown = |what: String| ModelError::Unknown(format!("line {line}: {what}"));
     let forms = match form {
-        Form::Text(text) => return Ok(text.clone()),
-        Form::Word(word) => return Err(unknown(format!("the variable {word}"))),
-        Form::List(forms, _) => forms,
+        SbplForm::Text(text) => return Ok(text.clone()),
+        SbplForm::Word(word) => return Err(unknown(format!("the variable {word}"))),
+        SbplForm::List(forms, _) => forms,
     };
-    match (forms.first().and_then(Form::word), &forms[1..]) {
-        (Some("param"), [Form::Text(name)]) => params
-            .get(name)
-            .cloned()
-            .ok_or_else(|| Flaw::Void(format!("line {line}: the parameter {name} has no value"))),
+    match (forms.first().and_then(SbplForm::as_word), &forms[1..]) {
+        (Some("param"), [SbplForm::Text(name)]) => params.get(name).cloned().ok_or_else(|| {
+            ModelError::Void(format!("line {line}: the parameter {name} has no value"))
+        }),
         (Some("string-append"), parts) => {
             parts.iter().map(|part| text(part, params, line)).collect()
         }
@@ -157,7 +166,7 @@ pub(super) fn text(form: &Form, params: &Params, line: usize) -> Result<String, 
 
 /// A path that can match is absolute, without `.`, `..` and needless slashes. Of any other one the
 /// text does not say what it stands for.
-fn sound(path: String, make: fn(String) -> Filter) -> Filter {
+fn sound(path: String, make: fn(String) -> SbplFilter) -> SbplFilter {
     let plain = path == "/"
         || path.strip_prefix('/').is_some_and(|rest| {
             rest.split('/').all(|name| !name.is_empty() && name != "." && name != "..")
@@ -165,25 +174,27 @@ fn sound(path: String, make: fn(String) -> Filter) -> Filter {
     match (plain, path.strip_suffix('/')) {
         (true, _) => make(path),
         // With a slash at its end it may mean the directory, or nothing.
-        (false, Some(parent)) if matches!(sound(parent.to_owned(), make), Filter::Unclear(_)) => {
-            Filter::Unclear("/".to_owned())
+        (false, Some(parent))
+            if matches!(sound(parent.to_owned(), make), SbplFilter::Unclear(_)) =>
+        {
+            SbplFilter::Unclear("/".to_owned())
         }
-        (false, Some(parent)) => Filter::Unclear(parent.to_owned()),
-        (false, None) => Filter::Unclear("/".to_owned()),
+        (false, Some(parent)) => SbplFilter::Unclear(parent.to_owned()),
+        (false, None) => SbplFilter::Unclear("/".to_owned()),
     }
 }
 
 /// A pattern. Case cannot be ignored as a whole: the system refuses that, and with it all rules.
-fn pattern(text: &str, line: usize) -> Result<Regex, Flaw> {
+fn pattern(text: &str, line: usize) -> Result<Regex, ModelError> {
     let at = |what: String| format!("line {line}: {what}");
     if text.contains("(?") && text.matches("(?").count() != text.matches("(?:").count() {
-        return Err(Flaw::Void(at(format!("the pattern {text:?} has a flag"))));
+        return Err(ModelError::Void(at(format!("the pattern {text:?} has a flag"))));
     }
     if backslash_in_class(text) {
-        return Err(Flaw::Unknown(at(format!("a backslash in a class of {text:?}"))));
+        return Err(ModelError::Unknown(at(format!("a backslash in a class of {text:?}"))));
     }
     let built = RegexBuilder::new(text).unicode(false).dot_matches_new_line(true).build();
-    built.map_err(|error| Flaw::Void(at(error.to_string())))
+    built.map_err(|error| ModelError::Void(at(error.to_string())))
 }
 
 fn backslash_in_class(text: &str) -> bool {
@@ -205,43 +216,49 @@ fn backslash_in_class(text: &str) -> bool {
 }
 
 /// Parses `(remote ip "host:port")`, `(remote tcp)` or `(remote unix-socket …)`.
-fn remote(forms: &[Form], params: &Params, line: usize) -> Result<Filter, Flaw> {
+fn remote(
+    forms: &[SbplForm],
+    params: &ParameterValues,
+    line: usize,
+) -> Result<SbplFilter, ModelError> {
     let at = |what: &str| format!("line {line}: {what}");
-    let any = || Filter::Remote("*".to_owned(), "*".to_owned());
-    match (forms.first().and_then(Form::word), &forms[1..]) {
+    let any = || SbplFilter::Remote("*".to_owned(), "*".to_owned());
+    match (forms.first().and_then(SbplForm::as_word), &forms[1..]) {
         (Some("unix-socket" | "unix"), []) => {
-            Ok(Filter::Sockets(Box::new(Filter::Subpath("/".into()))))
+            Ok(SbplFilter::Sockets(Box::new(SbplFilter::Subpath("/".into()))))
         }
         (Some("unix-socket" | "unix"), [one]) => {
-            Ok(Filter::Sockets(Box::new(filter(one, params)?)))
+            Ok(SbplFilter::Sockets(Box::new(filter(one, params)?)))
         }
         (Some("ip" | "ip4" | "ip6" | "tcp" | "tcp4" | "tcp6"), []) => Ok(any()),
         // No question is about datagrams.
-        (Some("udp" | "udp4" | "udp6"), []) => Ok(Filter::Elsewhere),
+        (Some("udp" | "udp4" | "udp6"), []) => Ok(SbplFilter::Elsewhere),
         (Some(protocol), [address]) => {
             let about = address_filter(&text(address, params, line)?, line)?;
             match protocol {
                 "ip" | "tcp" => Ok(about),
                 // It is unknown by which of the two a name is reached.
-                "ip4" | "ip6" | "tcp4" | "tcp6" => Ok(Filter::All(vec![about, Filter::Unnamed])),
-                "udp" | "udp4" | "udp6" => Ok(Filter::Elsewhere),
-                _ => Err(Flaw::Unknown(at("this kind of remote"))),
+                "ip4" | "ip6" | "tcp4" | "tcp6" => {
+                    Ok(SbplFilter::All(vec![about, SbplFilter::Unnamed]))
+                }
+                "udp" | "udp4" | "udp6" => Ok(SbplFilter::Elsewhere),
+                _ => Err(ModelError::Unknown(at("this kind of remote"))),
             }
         }
-        _ => Err(Flaw::Unknown(at("this kind of remote"))),
+        _ => Err(ModelError::Unknown(at("this kind of remote"))),
     }
 }
 
 /// A host that is neither `*` nor `localhost`, or a port that is no number, voids the profile.
-fn address_filter(address: &str, line: usize) -> Result<Filter, Flaw> {
-    let void = |what: &str| Flaw::Void(format!("line {line}: {what} in {address:?}"));
+fn address_filter(address: &str, line: usize) -> Result<SbplFilter, ModelError> {
+    let void = |what: &str| ModelError::Void(format!("line {line}: {what} in {address:?}"));
     let (host, port) = address.rsplit_once(':').ok_or_else(|| void("no port"))?;
     if !matches!(host, "*" | "localhost") {
         return Err(void("a host that is neither * nor localhost"));
     }
     let is_number = port.parse::<u16>().is_ok_and(|number| number > 0);
     match port == "*" || is_number {
-        true => Ok(Filter::Remote(host.to_owned(), port.to_owned())),
+        true => Ok(SbplFilter::Remote(host.to_owned(), port.to_owned())),
         false => Err(void("a port that is neither * nor a number above 0")),
     }
 }

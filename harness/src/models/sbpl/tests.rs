@@ -3,200 +3,260 @@
 use super::*;
 use rstest::rstest;
 
-fn permits(rules: &str, deed: Deed, object: &str) -> Result<bool, Flaw> {
+fn permits(rules: &str, deed: ObjectOperation, object: &str) -> Result<bool, ModelError> {
     let text = format!("(version 1)\n(deny default) ; nothing else\n{rules}\n");
     Profile::read(&text, [("TMP", "/t")])?.permits(deed, object)
 }
 
 #[rstest]
-#[case::nothing("", Deed::Read, "/a", false)]
-#[case::all("(allow file-read*)", Deed::Read, "/a", true)]
-#[case::another_family("(allow file-read*)", Deed::Write, "/a", false)]
-#[case::whole_family("(allow file*)", Deed::Write, "/a", true)]
-#[case::one_member("(allow file-write-data)", Deed::Create, "/a", false)]
-#[case::both_members("(allow file-write-data file-write-create)", Deed::Create, "/a", true)]
-#[case::literal("(allow file-read* (literal \"/a\"))", Deed::Read, "/a/b", false)]
-#[case::subpath("(allow file-read* (subpath \"/a\"))", Deed::Read, "/a/b", true)]
-#[case::subpath_itself("(allow file-read* (subpath \"/a\"))", Deed::Read, "/a", true)]
-#[case::sibling("(allow file-read* (subpath \"/a\"))", Deed::Read, "/ab", false)]
-#[case::root("(allow file-read* (subpath \"/\"))", Deed::Read, "/ab", true)]
-#[case::prefix("(allow file-read* (prefix \"/a\"))", Deed::Read, "/ab", true)]
-#[case::pattern("(allow file-read* (regex #\"^/a/[^/]*\\.c$\"))", Deed::Read, "/a/x.c", true)]
+#[case::nothing("", ObjectOperation::Read, "/a", false)]
+#[case::all("(allow file-read*)", ObjectOperation::Read, "/a", true)]
+#[case::another_family("(allow file-read*)", ObjectOperation::Write, "/a", false)]
+#[case::whole_family("(allow file*)", ObjectOperation::Write, "/a", true)]
+#[case::one_member("(allow file-write-data)", ObjectOperation::Create, "/a", false)]
+#[case::both_members(
+    "(allow file-write-data file-write-create)",
+    ObjectOperation::Create,
+    "/a",
+    true
+)]
+#[case::literal("(allow file-read* (literal \"/a\"))", ObjectOperation::Read, "/a/b", false)]
+#[case::subpath("(allow file-read* (subpath \"/a\"))", ObjectOperation::Read, "/a/b", true)]
+#[case::subpath_itself("(allow file-read* (subpath \"/a\"))", ObjectOperation::Read, "/a", true)]
+#[case::sibling("(allow file-read* (subpath \"/a\"))", ObjectOperation::Read, "/ab", false)]
+#[case::root("(allow file-read* (subpath \"/\"))", ObjectOperation::Read, "/ab", true)]
+#[case::prefix("(allow file-read* (prefix \"/a\"))", ObjectOperation::Read, "/ab", true)]
+#[case::pattern(
+    "(allow file-read* (regex #\"^/a/[^/]*\\.c$\"))",
+    ObjectOperation::Read,
+    "/a/x.c",
+    true
+)]
 #[case::pattern_deeper(
     "(allow file-read* (regex \"^/a/[^/]*\\\\.c$\"))",
-    Deed::Read,
+    ObjectOperation::Read,
     "/a/b/x.c",
     false
 )]
-#[case::pattern_anywhere("(allow file-read* (regex #\"x\\.c\"))", Deed::Read, "/a/x.cc", true)]
-#[case::line_feed("(allow file-read* (regex #\"^/a/.*$\"))", Deed::Read, "/a/b\nc", true)]
-#[case::one_of_two("(allow file-read* (literal \"/a\") (literal \"/b\"))", Deed::Read, "/b", true)]
-#[case::two_in_one("(allow file-read* (literal \"/a\" \"/b\"))", Deed::Read, "/b", true)]
+#[case::pattern_anywhere(
+    "(allow file-read* (regex #\"x\\.c\"))",
+    ObjectOperation::Read,
+    "/a/x.cc",
+    true
+)]
+#[case::line_feed(
+    "(allow file-read* (regex #\"^/a/.*$\"))",
+    ObjectOperation::Read,
+    "/a/b\nc",
+    true
+)]
+#[case::one_of_two(
+    "(allow file-read* (literal \"/a\") (literal \"/b\"))",
+    ObjectOperation::Read,
+    "/b",
+    true
+)]
+#[case::two_in_one("(allow file-read* (literal \"/a\" \"/b\"))", ObjectOperation::Read, "/b", true)]
 #[case::all_of(
     "(allow file-read* (require-all (subpath \"/a\") (require-not (literal \"/a/b\"))))",
-    Deed::Read,
+    ObjectOperation::Read,
     "/a/b",
     false
 )]
 #[case::all_of_met(
     "(allow file-read* (require-all (subpath \"/a\") (require-not (literal \"/a/b\"))))",
-    Deed::Read,
+    ObjectOperation::Read,
     "/a/c",
     true
 )]
 #[case::any_of(
     "(allow file-read* (require-any (literal \"/a\") (literal \"/b\")))",
-    Deed::Read,
+    ObjectOperation::Read,
     "/b",
     true
 )]
 #[case::last_denies(
     "(allow file*) (deny file-write* (subpath \"/a\"))",
-    Deed::Write,
+    ObjectOperation::Write,
     "/a/b",
     false
 )]
 #[case::last_allows(
     "(deny file-write* (subpath \"/a\")) (allow file-write* (subpath \"/\"))",
-    Deed::Write,
+    ObjectOperation::Write,
     "/a/b",
     true
 )]
-#[case::parameter("(allow file-write* (subpath (param \"TMP\")))", Deed::Write, "/t/x", true)]
+#[case::parameter(
+    "(allow file-write* (subpath (param \"TMP\")))",
+    ObjectOperation::Write,
+    "/t/x",
+    true
+)]
 #[case::put_together(
     "(allow file-write* (subpath (string-append (param \"TMP\") \"/x\")))",
-    Deed::Write,
+    ObjectOperation::Write,
     "/t/y",
     false
 )]
-#[case::quoted("(allow file-read* (literal \"/a\\\"b\\\\c\"))", Deed::Read, "/a\"b\\c", true)]
-#[case::moved_away("(allow file-write-unlink (subpath \"/a\"))", Deed::Move, "/a/b", false)]
-#[case::moved("(allow file-write* (subpath \"/a\"))", Deed::Move, "/a/b", true)]
-#[case::moved_beside("(allow file-write* (subpath \"/a\"))", Deed::Move, "/a", false)]
-#[case::executed("(allow process-exec) (allow file-read*)", Deed::Run, "/a", true)]
-#[case::executed_unread("(allow process-exec)", Deed::Run, "/a", false)]
-#[case::service("(allow mach-lookup (global-name \"s\"))", Deed::Lookup, "s", true)]
-#[case::other_service("(allow mach-lookup (global-name \"s\"))", Deed::Lookup, "t", false)]
-#[case::network("(allow network*)", Deed::Connect, "1.2.3.4:80", true)]
+#[case::quoted(
+    "(allow file-read* (literal \"/a\\\"b\\\\c\"))",
+    ObjectOperation::Read,
+    "/a\"b\\c",
+    true
+)]
+#[case::moved_away(
+    "(allow file-write-unlink (subpath \"/a\"))",
+    ObjectOperation::Move,
+    "/a/b",
+    false
+)]
+#[case::moved("(allow file-write* (subpath \"/a\"))", ObjectOperation::Move, "/a/b", true)]
+#[case::moved_beside("(allow file-write* (subpath \"/a\"))", ObjectOperation::Move, "/a", false)]
+#[case::executed("(allow process-exec) (allow file-read*)", ObjectOperation::Run, "/a", true)]
+#[case::executed_unread("(allow process-exec)", ObjectOperation::Run, "/a", false)]
+#[case::service("(allow mach-lookup (global-name \"s\"))", ObjectOperation::Lookup, "s", true)]
+#[case::other_service(
+    "(allow mach-lookup (global-name \"s\"))",
+    ObjectOperation::Lookup,
+    "t",
+    false
+)]
+#[case::network("(allow network*)", ObjectOperation::Connect, "1.2.3.4:80", true)]
 #[case::port(
     "(allow network-outbound (remote ip \"localhost:80\"))",
-    Deed::Connect,
+    ObjectOperation::Connect,
     "127.0.0.1:80",
     true
 )]
 #[case::other_port(
     "(allow network-outbound (remote ip \"localhost:80\"))",
-    Deed::Connect,
+    ObjectOperation::Connect,
     "127.0.0.1:81",
     false
 )]
 #[case::other_host(
     "(allow network-outbound (remote ip \"localhost:80\"))",
-    Deed::Connect,
+    ObjectOperation::Connect,
     "1.2.3.4:80",
     false
 )]
 #[case::socket(
     "(allow network-outbound (remote unix-socket (path-literal \"/s\")))",
-    Deed::Connect,
+    ObjectOperation::Connect,
     "/s",
     true
 )]
 #[case::other_socket(
     "(allow network-outbound (remote unix-socket (path-literal \"/s\")))",
-    Deed::Connect,
+    ObjectOperation::Connect,
     "/t",
     false
 )]
 #[case::told_otherwise(
     "(allow file*) (deny file-read* (with no-report) (literal \"/a\"))",
-    Deed::Read,
+    ObjectOperation::Read,
     "/a",
     false
 )]
 #[case::datagrams_only(
     "(allow network-outbound (remote udp \"*:53\"))",
-    Deed::Connect,
+    ObjectOperation::Connect,
     "1.2.3.4:53",
     false
 )]
 #[case::streams_only(
     "(allow network-outbound (remote tcp \"*:53\"))",
-    Deed::Connect,
+    ObjectOperation::Connect,
     "1.2.3.4:53",
     true
 )]
-#[case::link_of_the_system("(allow file-write* (subpath \"/tmp\"))", Deed::Create, "/tmp/x", false)]
+#[case::link_of_the_system(
+    "(allow file-write* (subpath \"/tmp\"))",
+    ObjectOperation::Create,
+    "/tmp/x",
+    false
+)]
 #[case::behind_the_link(
     "(allow file-write* (subpath \"/private/tmp\"))",
-    Deed::Create,
+    ObjectOperation::Create,
     "/tmp/x",
     true
 )]
 #[case::service_pattern(
     "(allow mach-lookup (global-name-regex #\"^s\"))",
-    Deed::Lookup,
+    ObjectOperation::Lookup,
     "st",
     true
 )]
 #[case::words_about_devices(
     "(allow device-microphone iokit-open (iokit-connection \"c\")) (allow file-read*)",
-    Deed::Read,
+    ObjectOperation::Read,
     "/a",
     true
 )]
-#[case::unclear_elsewhere("(allow file-read* (subpath \"/b/\"))", Deed::Read, "/a", false)]
-#[case::system_profile("(import \"system.sb\")", Deed::Write, "/Users/a/f", false)]
-#[case::reported("(debug deny) (allow file-read*)", Deed::Read, "/a", true)]
+#[case::unclear_elsewhere(
+    "(allow file-read* (subpath \"/b/\"))",
+    ObjectOperation::Read,
+    "/a",
+    false
+)]
+#[case::system_profile("(import \"system.sb\")", ObjectOperation::Write, "/Users/a/f", false)]
+#[case::reported("(debug deny) (allow file-read*)", ObjectOperation::Read, "/a", true)]
 #[case::killed(
     "(allow file*) (deny file-write* (with send-signal SIGKILL) (literal \"/a\"))",
-    Deed::Write,
+    ObjectOperation::Write,
     "/a",
     false
 )]
 #[case::started_outside(
     "(allow file-read*) (allow process-exec (literal \"/bin/ps\") (with no-sandbox))",
-    Deed::Run,
+    ObjectOperation::Run,
     "/bin/ps",
     true
 )]
 #[case::own_end_of_what_is_accepted(
     "(allow network-inbound (local ip \"localhost:9229\"))",
-    Deed::Connect,
+    ObjectOperation::Connect,
     "1.2.3.4:80",
     false
 )]
-#[case::modifier_first("(allow (with report) file-read*)", Deed::Read, "/a", true)]
+#[case::modifier_first("(allow (with report) file-read*)", ObjectOperation::Read, "/a", true)]
 #[case::defined(
     "(define ROOT \"/a\") (define (below path) (subpath (string-append ROOT path)))
      (allow file-write* (below \"/b\"))",
-    Deed::Write,
+    ObjectOperation::Write,
     "/a/b/c",
     true
 )]
 #[case::defined_rules(
     "(define (open path) (allow file-read* (subpath path)) (allow file-write* (subpath path)))
      (open \"/a\")",
-    Deed::Write,
+    ObjectOperation::Write,
     "/a/b",
     true
 )]
 #[case::if_given(
     "(if (param \"TMP\") (allow file-read*) (allow file-write*))",
-    Deed::Read,
+    ObjectOperation::Read,
     "/a",
     true
 )]
-#[case::if_not_given("(if (param \"OTHER\") (allow file-read*))", Deed::Read, "/a", false)]
+#[case::if_not_given(
+    "(if (param \"OTHER\") (allow file-read*))",
+    ObjectOperation::Read,
+    "/a",
+    false
+)]
 #[case::if_equal(
     "(when (equal? (param \"TMP\") \"/t\") (allow file-read*))",
-    Deed::Read,
+    ObjectOperation::Read,
     "/a",
     true
 )]
 fn the_last_rule_that_matches_decides(
     #[case] rules: &str,
-    #[case] deed: Deed,
+    #[case] deed: ObjectOperation,
     #[case] object: &str,
     #[case] due: bool,
 ) {
@@ -222,22 +282,27 @@ const SHIPPED: &str = r##"
 "##;
 
 #[rstest]
-#[case::read(Deed::Read, "/a", true)]
-#[case::write(Deed::Write, "/w/f", true)]
-#[case::temp_folder(Deed::Create, "/t/x", true)]
-#[case::elsewhere(Deed::Create, "/a/x", false)]
-#[case::denied(Deed::Write, "/w/.git/config", false)]
-#[case::run(Deed::Run, "/bin/a", true)]
-#[case::service(Deed::Lookup, "com.example.a", true)]
-#[case::other_service(Deed::Lookup, "com.other", false)]
-#[case::other_host(Deed::Connect, "1.2.3.4:80", false)]
-fn what_tools_ship_is_judged(#[case] deed: Deed, #[case] object: &str, #[case] wanted: bool) {
+#[case::read(ObjectOperation::Read, "/a", true)]
+#[case::write(ObjectOperation::Write, "/w/f", true)]
+#[case::temp_directory(ObjectOperation::Create, "/t/x", true)]
+#[case::elsewhere(ObjectOperation::Create, "/a/x", false)]
+#[case::denied(ObjectOperation::Write, "/w/.git/config", false)]
+#[case::run(ObjectOperation::Run, "/bin/a", true)]
+#[case::service(ObjectOperation::Lookup, "com.example.a", true)]
+#[case::other_service(ObjectOperation::Lookup, "com.other", false)]
+#[case::other_host(ObjectOperation::Connect, "1.2.3.4:80", false)]
+fn what_tools_ship_is_judged(
+    #[case] deed: ObjectOperation,
+    #[case] object: &str,
+    #[case] wanted: bool,
+) {
     assert_eq!(permits(SHIPPED, deed, object), Ok(wanted));
 }
 
 #[test]
 fn a_default_is_the_last_resort_wherever_it_stands() {
-    let read = |text: &str| Profile::read(text, []).unwrap().permits(Deed::Read, "/a").unwrap();
+    let read =
+        |text: &str| Profile::read(text, []).unwrap().permits(ObjectOperation::Read, "/a").unwrap();
     assert!(read("(version 1)(allow file-read*)(deny default)"));
     assert!(read("(version 1)(allow file-read*)(deny default (with message \"T\"))"));
     assert!(!read("(version 1)(deny file-read*  (literal \"/a\"))(allow default (with report))"));
@@ -257,8 +322,8 @@ fn a_default_is_the_last_resort_wherever_it_stands() {
 #[case::nothing_at_all("(deny file-write* (require-all))", "without any part")]
 #[case::no_value("(allow file-write* (subpath (param \"OTHER\")))", "OTHER has no value")]
 fn what_the_system_refuses_is_void(#[case] rules: &str, #[case] why: &str) {
-    match permits(rules, Deed::Read, "/a") {
-        Err(Flaw::Void(message)) => assert!(message.contains(why), "{message}"),
+    match permits(rules, ObjectOperation::Read, "/a") {
+        Err(ModelError::Void(message)) => assert!(message.contains(why), "{message}"),
         other => panic!("{other:?}"),
     }
 }
@@ -299,8 +364,8 @@ fn what_the_system_refuses_is_void(#[case] rules: &str, #[case] why: &str) {
 #[case::class("(allow file-read* (regex #\"[\\.]\"))", "a class")]
 #[case::escape("(allow file-read* (literal \"/\\q\"))", "\\q")]
 fn what_the_model_does_not_know_is_no_decision(#[case] rules: &str, #[case] what: &str) {
-    match permits(rules, Deed::Read, "/a") {
-        Err(Flaw::Unknown(message)) => assert!(message.contains(what), "{message}"),
+    match permits(rules, ObjectOperation::Read, "/a") {
+        Err(ModelError::Unknown(message)) => assert!(message.contains(what), "{message}"),
         other => panic!("{other:?}"),
     }
 }
@@ -310,9 +375,12 @@ fn what_the_model_does_not_know_is_no_decision(#[case] rules: &str, #[case] what
 #[case::any("(allow network* (local ip))")]
 #[case::named("(allow network-outbound (local tcp \"localhost:*\"))")]
 fn an_own_end_does_not_tell_the_other(#[case] rules: &str) {
-    assert!(matches!(permits(rules, Deed::Connect, "1.2.3.4:80"), Err(Flaw::Unknown(_))));
-    assert!(matches!(permits(rules, Deed::Connect, "/s"), Err(Flaw::Unknown(_))));
-    assert_eq!(permits(rules, Deed::Read, "/a"), Ok(false));
+    assert!(matches!(
+        permits(rules, ObjectOperation::Connect, "1.2.3.4:80"),
+        Err(ModelError::Unknown(_))
+    ));
+    assert!(matches!(permits(rules, ObjectOperation::Connect, "/s"), Err(ModelError::Unknown(_))));
+    assert_eq!(permits(rules, ObjectOperation::Read, "/a"), Ok(false));
 }
 
 /// Forms of a profile that is put together from modules and read with parameters.
@@ -334,25 +402,25 @@ const MODULES: &str = r##"
 "##;
 
 #[rstest]
-#[case::own_temp(Deed::Create, "/t/x", true)]
-#[case::ordinary(Deed::Read, "/Users/a/f", false)]
-#[case::settings(Deed::Read, "/Users/a/.config/x", true)]
-#[case::versions(Deed::Read, "/Users/a/.zcompdump-5.9", true)]
-#[case::data(Deed::Read, "/System/Volumes/Data/Users/a/.z", true)]
-#[case::program(Deed::Run, "/usr/bin/docker", false)]
-#[case::other_host(Deed::Connect, "1.2.3.4:80", false)]
-#[case::socket(Deed::Connect, "/any", true)]
-#[case::service(Deed::Lookup, "com.d.x", false)]
-fn modules_are_judged(#[case] deed: Deed, #[case] object: &str, #[case] wanted: bool) {
+#[case::own_temp(ObjectOperation::Create, "/t/x", true)]
+#[case::ordinary(ObjectOperation::Read, "/Users/a/f", false)]
+#[case::settings(ObjectOperation::Read, "/Users/a/.config/x", true)]
+#[case::versions(ObjectOperation::Read, "/Users/a/.zcompdump-5.9", true)]
+#[case::data(ObjectOperation::Read, "/System/Volumes/Data/Users/a/.z", true)]
+#[case::program(ObjectOperation::Run, "/usr/bin/docker", false)]
+#[case::other_host(ObjectOperation::Connect, "1.2.3.4:80", false)]
+#[case::socket(ObjectOperation::Connect, "/any", true)]
+#[case::service(ObjectOperation::Lookup, "com.d.x", false)]
+fn modules_are_judged(#[case] deed: ObjectOperation, #[case] object: &str, #[case] wanted: bool) {
     assert_eq!(permits(MODULES, deed, object), Ok(wanted));
 }
 
 #[test]
 fn what_the_system_may_open_is_left_open() {
     let text = "(version 1)(deny default)(import \"system.sb\")";
-    let read = |path: &str| Profile::read(text, []).unwrap().permits(Deed::Read, path);
-    assert!(matches!(read("/usr/lib/libSystem.dylib"), Err(Flaw::Unknown(_))));
-    assert!(matches!(read("/etc/hosts"), Err(Flaw::Unknown(_))));
+    let read = |path: &str| Profile::read(text, []).unwrap().permits(ObjectOperation::Read, path);
+    assert!(matches!(read("/usr/lib/libSystem.dylib"), Err(ModelError::Unknown(_))));
+    assert!(matches!(read("/etc/hosts"), Err(ModelError::Unknown(_))));
     assert_eq!(read("/Users/a/.ssh/id"), Ok(false));
 }
 
@@ -364,7 +432,7 @@ fn a_profile_that_is_far_too_large_is_not_judged() {
     };
     assert!(Profile::read(&rules(1_000), []).is_ok());
     match Profile::read(&rules(20_000), []) {
-        Err(Flaw::Unknown(why)) => assert!(why.contains("65,535"), "{why}"),
+        Err(ModelError::Unknown(why)) => assert!(why.contains("65,535"), "{why}"),
         other => panic!("{other:?}"),
     }
 }

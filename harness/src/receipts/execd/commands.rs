@@ -1,40 +1,44 @@
 //! Commands, sessions and code.
 
-use boxproof_cases::case::Piece;
+use boxproof_cases::case::BodyPiece;
 use serde_json::{Value, json};
 use sha2::{Digest as _, Sha256};
 
-use super::lenient::Members;
-use super::reply::{Reply, event};
-use super::{Asked, State};
+use super::lenient::LenientMembers;
+use super::reply::{ExecdReply, event};
+use super::{ExecdRequest, ExecdState};
 
 /// The time that everything happens: answers are the same in every arm.
 const NOW: u64 = 1_781_524_800_000;
 
 /// The answer to a request about commands or code.
-pub(super) fn answer(asked: &Asked, state: &mut State) -> Option<Reply> {
+pub(super) fn answer(asked: &ExecdRequest, state: &mut ExecdState) -> Option<ExecdReply> {
     let parts: Vec<&str> = asked.path.trim_start_matches('/').split('/').collect();
     Some(match (asked.method.as_str(), parts.as_slice()) {
-        ("GET", ["ping"]) => Reply::empty(),
-        ("GET", ["metrics"]) => Reply::json(200, &json!({ "cpu_count": 1, "cpu_used_pct": 0.5 })),
+        ("GET", ["ping"]) => ExecdReply::empty(),
+        ("GET", ["metrics"]) => {
+            ExecdReply::json(200, &json!({ "cpu_count": 1, "cpu_used_pct": 0.5 }))
+        }
         ("POST", ["command"]) => command(&asked.body, state),
-        ("DELETE", ["command"]) => Reply::empty(),
+        ("DELETE", ["command"]) => ExecdReply::empty(),
         ("GET", ["command", "status", id]) => status(id, state),
-        ("GET", ["command", _, "logs"]) => Reply::whole(200, "text/plain", String::new()),
-        ("POST", ["session"]) => Reply::json(200, &json!({ "session_id": "bash-1" })),
+        ("GET", ["command", _, "logs"]) => ExecdReply::whole(200, "text/plain", String::new()),
+        ("POST", ["session"]) => ExecdReply::json(200, &json!({ "session_id": "bash-1" })),
         ("POST", ["session", _, "run"]) => command(&asked.body, state),
-        ("DELETE", ["session", _]) => Reply::empty(),
+        ("DELETE", ["session", _]) => ExecdReply::empty(),
         ("POST", ["code"]) => code(&asked.body, state),
-        ("DELETE", ["code"]) => Reply::empty(),
-        ("GET", ["code", "contexts"]) => Reply::json(200, &json!([])),
-        ("POST", ["code", "context"]) => Reply::json(200, &json!({ "id": "context-1" })),
-        (_, ["proxy", _port, ..]) => Reply::whole(200, "text/plain", "behind the port\n".into()),
+        ("DELETE", ["code"]) => ExecdReply::empty(),
+        ("GET", ["code", "contexts"]) => ExecdReply::json(200, &json!([])),
+        ("POST", ["code", "context"]) => ExecdReply::json(200, &json!({ "id": "context-1" })),
+        (_, ["proxy", _port, ..]) => {
+            ExecdReply::whole(200, "text/plain", "behind the port\n".into())
+        }
         _ => return None,
     })
 }
 
-fn refused(why: &str) -> Reply {
-    Reply::error(400, "INVALID_REQUEST_BODY", why)
+fn refused(why: &str) -> ExecdReply {
+    ExecdReply::error(400, "INVALID_REQUEST_BODY", why)
 }
 
 /// An id of 32 hexadecimal digits: the same text has the same id in every arm.
@@ -42,26 +46,26 @@ fn id_of(text: &str) -> String {
     format!("{:x}", Sha256::digest(text))[..32].to_owned()
 }
 
-fn said(kind: &str, text: &str) -> Piece {
+fn said(kind: &str, text: &str) -> BodyPiece {
     event(&json!({ "type": kind, "text": text, "timestamp": NOW }))
 }
 
-fn complete() -> Piece {
+fn complete() -> BodyPiece {
     event(&json!({ "type": "execution_complete", "execution_time": 5, "timestamp": NOW }))
 }
 
-fn failed(name: &str, value: &str) -> Piece {
+fn failed(name: &str, value: &str) -> BodyPiece {
     let error =
         json!({ "ename": name, "evalue": value, "traceback": [format!("{name}: {value}")] });
     event(&json!({ "type": "error", "error": error, "timestamp": NOW }))
 }
 
-fn ping() -> Piece {
+fn ping() -> BodyPiece {
     said("ping", "pong")
 }
 
-fn command(body: &[u8], state: &mut State) -> Reply {
-    let members = match Members::of(body) {
+fn command(body: &[u8], state: &mut ExecdState) -> ExecdReply {
+    let members = match LenientMembers::from_body(body) {
         Ok(members) => members,
         Err(why) => return refused(&why),
     };
@@ -78,7 +82,7 @@ fn command(body: &[u8], state: &mut State) -> Reply {
     let mut events = vec![said("init", &id)];
     if members.get("background") == Some(&Value::Bool(true)) {
         events.push(complete());
-        return Reply::events(events);
+        return ExecdReply::events(events);
     }
     events.extend(output(&line));
     events.push(match (exit, line.as_str()) {
@@ -86,7 +90,7 @@ fn command(body: &[u8], state: &mut State) -> Reply {
         (Some(0), _) => complete(),
         (code, _) => failed("CommandExecError", &code.unwrap_or(-1).to_string()),
     });
-    Reply::events(events)
+    ExecdReply::events(events)
 }
 
 /// Returns the exit code of a command; none if it is killed.
@@ -98,24 +102,26 @@ fn exit_of(line: &str) -> Option<i32> {
     }
 }
 
-fn output(line: &str) -> Vec<Piece> {
+fn output(line: &str) -> Vec<BodyPiece> {
     match line.split_once(' ') {
-        Some(("hold", name)) => vec![said("stdout", "held"), Piece::Hold(name.to_owned())],
+        Some(("hold", name)) => vec![said("stdout", "held"), BodyPiece::Hold(name.to_owned())],
         _ if line == "pings" => vec![ping(), said("stdout", "one"), ping(), said("stderr", "two")],
         _ if line == "no-such-program" => Vec::new(),
         _ => vec![said("stdout", &format!("ran {line}"))],
     }
 }
 
-fn status(id: &str, state: &State) -> Reply {
+fn status(id: &str, state: &ExecdState) -> ExecdReply {
     match state.ended.get(id) {
-        Some(code) => Reply::json(200, &json!({ "id": id, "running": false, "exit_code": code })),
-        None => Reply::error(404, "CONTEXT_NOT_FOUND", "no such command"),
+        Some(code) => {
+            ExecdReply::json(200, &json!({ "id": id, "running": false, "exit_code": code }))
+        }
+        None => ExecdReply::error(404, "CONTEXT_NOT_FOUND", "no such command"),
     }
 }
 
-fn code(body: &[u8], state: &mut State) -> Reply {
-    let members = match Members::of(body) {
+fn code(body: &[u8], state: &mut ExecdState) -> ExecdReply {
+    let members = match LenientMembers::from_body(body) {
         Ok(members) => members,
         Err(why) => return refused(&why),
     };
@@ -130,7 +136,7 @@ fn code(body: &[u8], state: &mut State) -> Reply {
     match code.as_str() {
         "raise" => {
             events.extend([said("stdout", "before"), failed("ValueError", "no")]);
-            return Reply::events(events);
+            return ExecdReply::events(events);
         }
         held if held.starts_with("hold ") => events.extend(output(held)),
         _ => events.push(said("stdout", "printed")),
@@ -138,5 +144,5 @@ fn code(body: &[u8], state: &mut State) -> Reply {
     let results = json!({ "type": "result", "results": { "text": "2" }, "timestamp": NOW });
     let count = json!({ "type": "execution_count", "execution_count": 1, "timestamp": NOW });
     events.extend([event(&count), event(&results), complete()]);
-    Reply::events(events)
+    ExecdReply::events(events)
 }

@@ -2,27 +2,27 @@
 
 use serde_json::{Value, json};
 
-use super::lenient::Members;
-use super::reply::Reply;
-use super::{Asked, State};
+use super::lenient::LenientMembers;
+use super::reply::ExecdReply;
+use super::{ExecdRequest, ExecdState};
 
 /// Returns the initial state of every execd.
-pub(super) fn fixture() -> State {
+pub(super) fn fixture() -> ExecdState {
     let text = b"first\nsecond\nthird\n".to_vec();
     let names = ["a.txt", "b.txt", "c.txt", "/w/a.txt", "dir/one"];
-    let folders = ["dir", "/w", "full"].map(str::to_owned);
-    State {
+    let directories = ["dir", "/w", "full"].map(str::to_owned);
+    ExecdState {
         files: names.into_iter().map(|name| (name.to_owned(), text.clone())).collect(),
-        folders: folders.into(),
-        ..State::default()
+        directories: directories.into(),
+        ..ExecdState::default()
     }
 }
 
 /// The answer to a request about files or directories.
-pub(super) fn answer(asked: &Asked, state: &mut State) -> Option<Reply> {
+pub(super) fn answer(asked: &ExecdRequest, state: &mut ExecdState) -> Option<ExecdReply> {
     Some(match (asked.method.as_str(), asked.path.as_str()) {
         ("GET", "/files/info") => info(asked, state),
-        ("GET", "/files/search") => Reply::json(200, &json!([])),
+        ("GET", "/files/search") => ExecdReply::json(200, &json!([])),
         ("GET", "/files/download" | "/files") => download(asked, state),
         ("POST", "/files/upload") => upload(asked, state),
         ("POST" | "PUT", "/files") => put(asked, state),
@@ -33,22 +33,22 @@ pub(super) fn answer(asked: &Asked, state: &mut State) -> Option<Reply> {
         ("POST", "/directories") => make(asked, state),
         ("DELETE", "/directories") => {
             for (_, path) in asked.query.iter().filter(|(key, _)| key == "path") {
-                state.folders.remove(path);
+                state.directories.remove(path);
             }
-            Reply::empty()
+            ExecdReply::empty()
         }
         _ => return None,
     })
 }
 
-fn missing(path: &str) -> Reply {
-    Reply::error(404, "FILE_NOT_FOUND", &format!("{path}: no such file"))
+fn missing(path: &str) -> ExecdReply {
+    ExecdReply::error(404, "FILE_NOT_FOUND", &format!("{path}: no such file"))
 }
 
-fn info(asked: &Asked, state: &State) -> Reply {
+fn info(asked: &ExecdRequest, state: &ExecdState) -> ExecdReply {
     let path = asked.query("path").unwrap_or_default();
     match state.files.get(path) {
-        Some(bytes) => Reply::json(200, &json!({ path: entry(path, "file", bytes.len()) })),
+        Some(bytes) => ExecdReply::json(200, &json!({ path: entry(path, "file", bytes.len()) })),
         None => missing(path),
     }
 }
@@ -59,57 +59,57 @@ fn entry(path: &str, kind: &str, size: usize) -> Value {
             "owner": "root", "group": "root", "mode": 644 })
 }
 
-fn download(asked: &Asked, state: &State) -> Reply {
+fn download(asked: &ExecdRequest, state: &ExecdState) -> ExecdReply {
     let Some(path) = asked.query("path") else {
-        return Reply::error(400, "MISSING_QUERY", "path");
+        return ExecdReply::error(400, "MISSING_QUERY", "path");
     };
     let Some(bytes) = state.files.get(path) else { return missing(path) };
     let text = String::from_utf8_lossy(bytes).into_owned();
     let range = asked.headers.get("range").and_then(|range| range.to_str().ok());
     let lines = asked.query("offset").and_then(|first| first.parse::<usize>().ok());
     match (range, lines) {
-        (Some(_), Some(_)) => Reply::error(400, "INVALID_FILE", "range or lines"),
+        (Some(_), Some(_)) => ExecdReply::error(400, "INVALID_FILE", "range or lines"),
         (Some(range), None) => ranged(&text, range),
         (None, Some(first)) => {
             let count = asked.query("limit").and_then(|count| count.parse().ok()).unwrap_or(1);
             let some = text.split_inclusive('\n').skip(first.saturating_sub(1)).take(count);
-            Reply::whole(200, "text/plain", some.collect())
+            ExecdReply::whole(200, "text/plain", some.collect())
         }
-        (None, None) => Reply::whole(200, "application/octet-stream", text),
+        (None, None) => ExecdReply::whole(200, "application/octet-stream", text),
     }
 }
 
-fn ranged(text: &str, range: &str) -> Reply {
+fn ranged(text: &str, range: &str) -> ExecdReply {
     let ends = range.strip_prefix("bytes=").and_then(|range| range.split_once('-'));
     let from = ends.and_then(|(from, _)| from.parse::<usize>().ok());
     let to = ends.and_then(|(_, to)| to.parse::<usize>().ok());
     let part = from.zip(to).and_then(|(from, to)| text.get(from..to + 1));
     match part {
-        Some(part) => Reply::whole(206, "application/octet-stream", part.to_owned()),
-        None => Reply::error(416, "INVALID_FILE", "range"),
+        Some(part) => ExecdReply::whole(206, "application/octet-stream", part.to_owned()),
+        None => ExecdReply::error(416, "INVALID_FILE", "range"),
     }
 }
 
 /// Pairs of metadata and bytes, as the form has them.
-fn upload(asked: &Asked, state: &mut State) -> Reply {
+fn upload(asked: &ExecdRequest, state: &mut ExecdState) -> ExecdReply {
     let kind = asked.headers.get("content-type").and_then(|kind| kind.to_str().ok());
     let boundary = kind.and_then(|kind| kind.split("boundary=").nth(1)).unwrap_or_default();
     let text = asked.body.as_ref();
     let mut paths = Vec::new();
     for part in parts(text, boundary.trim_matches('"')) {
         match (part.name.as_str(), paths.last().cloned()) {
-            ("metadata", _) => match Members::of(&part.bytes) {
+            ("metadata", _) => match LenientMembers::from_body(&part.bytes) {
                 Ok(members) => paths.push(members.text("path").to_owned()),
-                Err(why) => return Reply::error(400, "INVALID_FILE_METADATA", &why),
+                Err(why) => return ExecdReply::error(400, "INVALID_FILE_METADATA", &why),
             },
             ("file", Some(path)) => drop(state.files.insert(path, part.bytes)),
-            _ => return Reply::error(400, "INVALID_FILE_CONTENT", "metadata comes first"),
+            _ => return ExecdReply::error(400, "INVALID_FILE_CONTENT", "metadata comes first"),
         }
     }
     if paths.is_empty() {
-        return Reply::error(400, "INVALID_FILE", "no file");
+        return ExecdReply::error(400, "INVALID_FILE", "no file");
     }
-    Reply::empty()
+    ExecdReply::empty()
 }
 
 struct FormPart {
@@ -146,41 +146,41 @@ fn split<'a>(mut text: &'a [u8], mark: &[u8]) -> Vec<&'a [u8]> {
 }
 
 /// The letter of the description: the path in the query, the bytes in the body.
-fn put(asked: &Asked, state: &mut State) -> Reply {
+fn put(asked: &ExecdRequest, state: &mut ExecdState) -> ExecdReply {
     match asked.query("path") {
         Some(path) => {
             state.files.insert(path.to_owned(), asked.body.to_vec());
-            Reply::empty()
+            ExecdReply::empty()
         }
-        None => Reply::error(400, "MISSING_QUERY", "path"),
+        None => ExecdReply::error(400, "MISSING_QUERY", "path"),
     }
 }
 
 /// Deletes files up to the first error; files deleted before stay so.
-fn delete(asked: &Asked, state: &mut State) -> Reply {
+fn delete(asked: &ExecdRequest, state: &mut ExecdState) -> ExecdReply {
     for (_, path) in asked.query.iter().filter(|(key, _)| key == "path") {
-        if state.folders.contains(path) {
-            return Reply::error(500, "RUNTIME_ERROR", &format!("{path} is a directory"));
+        if state.directories.contains(path) {
+            return ExecdReply::error(500, "RUNTIME_ERROR", &format!("{path} is a directory"));
         }
         state.files.remove(path);
     }
-    Reply::empty()
+    ExecdReply::empty()
 }
 
 /// A map of paths, every one of which must be there.
-fn named(asked: &Asked, state: &State) -> Reply {
-    match Members::of(&asked.body) {
-        Err(why) => Reply::error(400, "INVALID_REQUEST_BODY", &why),
+fn named(asked: &ExecdRequest, state: &ExecdState) -> ExecdReply {
+    match LenientMembers::from_body(&asked.body) {
+        Err(why) => ExecdReply::error(400, "INVALID_REQUEST_BODY", &why),
         Ok(members) => {
             let lacks = members.0.iter().find(|(path, _)| !state.files.contains_key(path));
-            lacks.map_or_else(Reply::empty, |(path, _)| missing(path))
+            lacks.map_or_else(ExecdReply::empty, |(path, _)| missing(path))
         }
     }
 }
 
-fn moved(asked: &Asked, state: &mut State) -> Reply {
+fn moved(asked: &ExecdRequest, state: &mut ExecdState) -> ExecdReply {
     let Ok(moves) = serde_json::from_slice::<Vec<Value>>(&asked.body) else {
-        return Reply::error(400, "INVALID_REQUEST_BODY", "a list of src and dest");
+        return ExecdReply::error(400, "INVALID_REQUEST_BODY", "a list of src and dest");
     };
     for pair in &moves {
         let text = |name: &str| pair.get(name).and_then(Value::as_str).unwrap_or_default();
@@ -189,28 +189,28 @@ fn moved(asked: &Asked, state: &mut State) -> Reply {
             None => return missing(text("src")),
         }
     }
-    Reply::empty()
+    ExecdReply::empty()
 }
 
 /// Returns the reply to the listing of a directory.
-fn list(asked: &Asked, state: &State) -> Reply {
+fn list(asked: &ExecdRequest, state: &ExecdState) -> ExecdReply {
     let path = asked.query("path").unwrap_or_default();
-    if !state.folders.contains(path) {
+    if !state.directories.contains(path) {
         return missing(path);
     }
     let prefix = format!("{path}/");
     let inside = state.files.iter().filter(|(name, _)| name.starts_with(&prefix));
     let entries: Vec<Value> =
         inside.map(|(name, bytes)| entry(name, "file", bytes.len())).collect();
-    Reply::json(200, &json!(entries))
+    ExecdReply::json(200, &json!(entries))
 }
 
-fn make(asked: &Asked, state: &mut State) -> Reply {
-    match Members::of(&asked.body) {
+fn make(asked: &ExecdRequest, state: &mut ExecdState) -> ExecdReply {
+    match LenientMembers::from_body(&asked.body) {
         Ok(members) => {
-            state.folders.extend(members.0.into_iter().map(|(path, _)| path));
-            Reply::empty()
+            state.directories.extend(members.0.into_iter().map(|(path, _)| path));
+            ExecdReply::empty()
         }
-        Err(why) => Reply::error(400, "INVALID_REQUEST_BODY", &why),
+        Err(why) => ExecdReply::error(400, "INVALID_REQUEST_BODY", &why),
     }
 }

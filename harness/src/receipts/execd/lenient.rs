@@ -9,11 +9,11 @@ use serde_json::Value;
 
 /// An object's members under their lower-case names.
 #[derive(Debug, Clone, PartialEq, Default)]
-pub(super) struct Members(pub(super) Vec<(String, Value)>);
+pub(super) struct LenientMembers(pub(super) Vec<(String, Value)>);
 
-impl Members {
+impl LenientMembers {
     /// The members of the first value in `body`.
-    pub(super) fn of(body: &[u8]) -> Result<Self, String> {
+    pub(super) fn from_body(body: &[u8]) -> Result<Self, String> {
         let text = String::from_utf8_lossy(body);
         let mut values = serde_json::Deserializer::from_str(&text).into_iter::<Self>();
         match values.next() {
@@ -42,25 +42,25 @@ impl Members {
     }
 }
 
-impl<'de> Deserialize<'de> for Members {
+impl<'de> Deserialize<'de> for LenientMembers {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
-        struct Each;
-        impl<'de> Visitor<'de> for Each {
-            type Value = Members;
+        struct EachMember;
+        impl<'de> Visitor<'de> for EachMember {
+            type Value = LenientMembers;
 
             fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
                 f.write_str("an object")
             }
 
-            fn visit_map<A: MapAccess<'de>>(self, mut map: A) -> Result<Members, A::Error> {
+            fn visit_map<A: MapAccess<'de>>(self, mut map: A) -> Result<LenientMembers, A::Error> {
                 let mut members = Vec::new();
                 while let Some(member) = map.next_entry()? {
                     members.push(member);
                 }
-                Ok(Members(members))
+                Ok(LenientMembers(members))
             }
         }
-        deserializer.deserialize_map(Each)
+        deserializer.deserialize_map(EachMember)
     }
 }
 
@@ -75,7 +75,7 @@ mod tests {
     #[case(b"{\"Command\":\"a\"} {\"command\":\"b\"}", "a")]
     #[case(b"{\"command\":\"\xff\"}", "\u{fffd}")]
     fn a_command_is_read_as_execd_reads_it(#[case] body: &[u8], #[case] command: &str) {
-        assert_eq!(Members::of(body).unwrap().text("command"), command);
+        assert_eq!(LenientMembers::from_body(body).unwrap().text("command"), command);
     }
 
     #[rstest]
@@ -83,6 +83,6 @@ mod tests {
     #[case(b"[]")]
     #[case(b"{")]
     fn what_is_no_object_is_an_error(#[case] body: &[u8]) {
-        assert!(Members::of(body).is_err());
+        assert!(LenientMembers::from_body(body).is_err());
     }
 }

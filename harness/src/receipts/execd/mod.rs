@@ -22,7 +22,7 @@ use std::convert::Infallible;
 use std::net::SocketAddr;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
-use boxproof_cases::case::Scripted;
+use boxproof_cases::case::ScriptedAnswer;
 use bytes::Bytes;
 use http_body_util::BodyExt as _;
 use hyper::body::Incoming;
@@ -33,11 +33,11 @@ use hyper_util::rt::TokioIo;
 use tokio::net::TcpListener;
 use tokio::sync::watch;
 
-use reply::{Pieces, Reply};
+use reply::{BodyPieces, ExecdReply};
 
 /// A request as it reached execd.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Recorded {
+pub struct RecordedRequest {
     /// Method, path and query.
     pub line: String,
     /// The headers, one a line.
@@ -48,13 +48,13 @@ pub struct Recorded {
 
 /// The state of execd.
 #[derive(Debug, Default)]
-struct State {
-    scripted: Vec<Scripted>,
-    recorded: Vec<Recorded>,
+struct ExecdState {
+    scripted: Vec<ScriptedAnswer>,
+    recorded: Vec<RecordedRequest>,
     files: BTreeMap<String, Vec<u8>>,
-    folders: BTreeSet<String>,
+    directories: BTreeSet<String>,
     ended: BTreeMap<String, i32>,
-    sessions: BTreeMap<String, pty::Session>,
+    sessions: BTreeMap<String, pty::PtySession>,
     count: u32,
 }
 
@@ -63,21 +63,21 @@ struct State {
 pub struct Execd {
     /// The address it listens on.
     pub address: SocketAddr,
-    shared: Arc<Shared>,
+    shared: Arc<SharedExecd>,
     serving: tokio::task::JoinHandle<()>,
 }
 
 #[derive(Debug)]
-struct Shared {
-    state: Mutex<State>,
+struct SharedExecd {
+    state: Mutex<ExecdState>,
     released: watch::Sender<BTreeSet<String>>,
     token: Option<String>,
     /// Ended when execd is cut: every connection goes with it.
     cut: watch::Sender<bool>,
 }
 
-impl Shared {
-    fn state(&self) -> MutexGuard<'_, State> {
+impl SharedExecd {
+    fn state(&self) -> MutexGuard<'_, ExecdState> {
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
@@ -87,11 +87,14 @@ impl Execd {
     ///
     /// # Errors
     /// The error when there is no port.
-    pub async fn new(scripted: Vec<Scripted>, token: Option<String>) -> std::io::Result<Self> {
+    pub async fn new(
+        scripted: Vec<ScriptedAnswer>,
+        token: Option<String>,
+    ) -> std::io::Result<Self> {
         let listener = TcpListener::bind("127.0.0.1:0").await?;
         let address = listener.local_addr()?;
-        let state = State { scripted, ..files::fixture() };
-        let shared = Arc::new(Shared {
+        let state = ExecdState { scripted, ..files::fixture() };
+        let shared = Arc::new(SharedExecd {
             state: Mutex::new(state),
             released: watch::channel(BTreeSet::new()).0,
             token,
@@ -109,7 +112,7 @@ impl Execd {
     }
 
     /// Returns every request that reached it.
-    pub fn recorded(&self) -> Vec<Recorded> {
+    pub fn recorded(&self) -> Vec<RecordedRequest> {
         self.shared.state().recorded.clone()
     }
 
@@ -120,7 +123,7 @@ impl Execd {
     }
 }
 
-async fn serve(listener: TcpListener, shared: Arc<Shared>) {
+async fn serve(listener: TcpListener, shared: Arc<SharedExecd>) {
     while let Ok((stream, _)) = listener.accept().await {
         let shared = Arc::clone(&shared);
         tokio::spawn(async move {
@@ -138,7 +141,7 @@ async fn serve(listener: TcpListener, shared: Arc<Shared>) {
 }
 
 /// A request, its body read.
-struct Asked {
+struct ExecdRequest {
     method: String,
     /// Decoded.
     path: String,
@@ -147,7 +150,7 @@ struct Asked {
     body: Bytes,
 }
 
-impl Asked {
+impl ExecdRequest {
     fn query(&self, name: &str) -> Option<&str> {
         self.query.iter().find(|(key, _)| key == name).map(|(_, value)| value.as_str())
     }
@@ -155,23 +158,23 @@ impl Asked {
 
 async fn answer(
     mut request: Request<Incoming>,
-    shared: Arc<Shared>,
-) -> Result<Response<Pieces>, Infallible> {
+    shared: Arc<SharedExecd>,
+) -> Result<Response<BodyPieces>, Infallible> {
     let upgrade = request.headers().contains_key(hyper::header::UPGRADE);
     let upgraded = upgrade.then(|| hyper::upgrade::on(&mut request));
     let (head, body) = request.into_parts();
     // A body that is cut short is a request that never was.
     let Ok(body) = body.collect().await.map(http_body_util::Collected::to_bytes) else {
-        return Ok(Reply::error(400, "INVALID_REQUEST_BODY", "unexpected EOF").sent(&shared));
+        return Ok(ExecdReply::error(400, "INVALID_REQUEST_BODY", "unexpected EOF").sent(&shared));
     };
     let line = format!("{} {}", head.method, head.uri);
     let headers = head
         .headers
         .iter()
         .map(|(name, value)| format!("{name}: {}\n", String::from_utf8_lossy(value.as_bytes())));
-    let recorded = Recorded { line, headers: headers.collect(), body: body.to_vec() };
+    let recorded = RecordedRequest { line, headers: headers.collect(), body: body.to_vec() };
     shared.state().recorded.push(recorded);
-    let asked = Asked {
+    let asked = ExecdRequest {
         method: head.method.to_string(),
         path: decoded(head.uri.path()),
         query: query_of(head.uri.query().unwrap_or_default()),
@@ -185,25 +188,25 @@ async fn answer(
     Ok(reply.sent(&shared))
 }
 
-fn routed(asked: &Asked, shared: &Shared) -> Reply {
+fn routed(asked: &ExecdRequest, shared: &SharedExecd) -> ExecdReply {
     let token = asked.headers.get("x-execd-access-token").map(hyper::header::HeaderValue::as_bytes);
     if let Some(due) = &shared.token
         && token != Some(due.as_bytes())
     {
-        return Reply::json(401, &serde_json::json!({ "error": "unauthorized" }));
+        return ExecdReply::json(401, &serde_json::json!({ "error": "unauthorized" }));
     }
     let mut state = shared.state();
     let route = format!("{} {}", asked.method, asked.path);
     if let Some(at) = state.scripted.iter().position(|scripted| scripted.on == route) {
-        return Reply::scripted(state.scripted.remove(at));
+        return ExecdReply::scripted(state.scripted.remove(at));
     }
     if asked.path.len() > 1 && asked.path.ends_with('/') {
-        return Reply::redirect(asked.path.trim_end_matches('/'));
+        return ExecdReply::redirect(asked.path.trim_end_matches('/'));
     }
     commands::answer(asked, &mut state)
         .or_else(|| files::answer(asked, &mut state))
         .or_else(|| pty::answer(asked, &mut state))
-        .unwrap_or_else(|| Reply::json(404, &serde_json::json!("404 page not found")))
+        .unwrap_or_else(|| ExecdReply::json(404, &serde_json::json!("404 page not found")))
 }
 
 /// Decodes every `%XX` of `text`.

@@ -14,9 +14,9 @@ use tokio_tungstenite::tungstenite::Message;
 use tokio_tungstenite::tungstenite::handshake::derive_accept_key;
 use tokio_tungstenite::tungstenite::protocol::{CloseFrame, Role};
 
-use super::lenient::Members;
-use super::reply::{Pieces, Reply};
-use super::{Asked, Shared, State};
+use super::lenient::LenientMembers;
+use super::reply::{BodyPieces, ExecdReply};
+use super::{ExecdRequest, ExecdState, SharedExecd};
 
 /// The codes of binary frames.
 const STDIN: u8 = 0;
@@ -29,17 +29,17 @@ const TAKEN_OVER: u16 = 4001;
 
 /// A session: its shell runs until it exits or is killed, with or without a client.
 #[derive(Debug, Default)]
-pub(super) struct Session {
+pub(super) struct PtySession {
     running: bool,
     output: Vec<u8>,
-    attached: Option<UnboundedSender<Told>>,
+    attached: Option<UnboundedSender<ClientMessage>>,
     /// The number of attachments so far.
     turn: u32,
 }
 
 /// A message to the attached client.
 #[derive(Debug)]
-enum Told {
+enum ClientMessage {
     TakenOver,
     Ended(i32),
 }
@@ -51,12 +51,12 @@ pub(super) fn session_of(path: &str) -> Option<String> {
 }
 
 /// The answer to a request about terminals.
-pub(super) fn answer(asked: &Asked, state: &mut State) -> Option<Reply> {
+pub(super) fn answer(asked: &ExecdRequest, state: &mut ExecdState) -> Option<ExecdReply> {
     let parts: Vec<&str> = asked.path.trim_start_matches('/').split('/').collect();
     Some(match (asked.method.as_str(), parts.as_slice()) {
         ("POST", ["pty"]) => create(asked, state),
         ("GET", ["pty", id]) => match state.sessions.get(*id) {
-            Some(session) => Reply::json(
+            Some(session) => ExecdReply::json(
                 200,
                 &json!({ "session_id": id, "running": session.running,
                          "output_offset": session.output.len() }),
@@ -66,9 +66,9 @@ pub(super) fn answer(asked: &Asked, state: &mut State) -> Option<Reply> {
         ("DELETE", ["pty", id]) => match state.sessions.remove(*id) {
             Some(session) => {
                 if let Some(attached) = session.attached {
-                    let _ = attached.send(Told::Ended(-1));
+                    let _ = attached.send(ClientMessage::Ended(-1));
                 }
-                Reply::empty()
+                ExecdReply::empty()
             }
             None => gone(),
         },
@@ -76,31 +76,31 @@ pub(super) fn answer(asked: &Asked, state: &mut State) -> Option<Reply> {
     })
 }
 
-fn gone() -> Reply {
-    Reply::error(404, "SESSION_GONE", "no such session")
+fn gone() -> ExecdReply {
+    ExecdReply::error(404, "SESSION_GONE", "no such session")
 }
 
-fn create(asked: &Asked, state: &mut State) -> Reply {
-    let members = Members::of(&asked.body).unwrap_or_default();
+fn create(asked: &ExecdRequest, state: &mut ExecdState) -> ExecdReply {
+    let members = LenientMembers::from_body(&asked.body).unwrap_or_default();
     state.count += 1;
     let made = json!({ "session_id": format!("pty-{}", state.count) });
     if members.text("command") == "no-such-shell" {
         // As the real one: it reports the failure and goes on as if there were none.
         let error = json!({ "code": "RUNTIME_ERROR", "message": "no such shell" });
         let both = format!("{error}{made}");
-        return Reply::whole(500, "application/json; charset=utf-8", both);
+        return ExecdReply::whole(500, "application/json; charset=utf-8", both);
     }
-    state.sessions.insert(format!("pty-{}", state.count), Session::default());
-    Reply::json(201, &made)
+    state.sessions.insert(format!("pty-{}", state.count), PtySession::default());
+    ExecdReply::json(201, &made)
 }
 
 /// Attaches the client that asks to session `id`, and starts its shell if it does not run.
 pub(super) fn attach(
-    asked: &Asked,
+    asked: &ExecdRequest,
     id: String,
     upgraded: OnUpgrade,
-    shared: &Arc<Shared>,
-) -> Response<Pieces> {
+    shared: &Arc<SharedExecd>,
+) -> Response<BodyPieces> {
     let (sender, told) = mpsc::unbounded_channel();
     let since = asked.query("since").and_then(|since| since.parse::<usize>().ok());
     let mut state = shared.state();
@@ -110,12 +110,12 @@ pub(super) fn attach(
     };
     match session.attached.take() {
         Some(other) if asked.query("takeover") == Some("1") => {
-            let _ = other.send(Told::TakenOver);
+            let _ = other.send(ClientMessage::TakenOver);
         }
         Some(other) if !other.is_closed() => {
             session.attached = Some(other);
             drop(state);
-            return Reply::error(409, "ALREADY_CONNECTED", "one at a time").sent(shared);
+            return ExecdReply::error(409, "ALREADY_CONNECTED", "one at a time").sent(shared);
         }
         _ => {}
     }
@@ -127,7 +127,7 @@ pub(super) fn attach(
     let turn = session.turn;
     drop(state);
     let mode = if asked.query("pty") == Some("0") { "pipe" } else { "pty" };
-    let talk = Talk { id, mode, turn, replay, shared: Arc::clone(shared) };
+    let talk = PtyAttachment { id, mode, turn, replay, shared: Arc::clone(shared) };
     tokio::spawn(async move {
         if let Ok(io) = upgraded.await {
             let io = TokioIo::new(io);
@@ -140,29 +140,29 @@ pub(super) fn attach(
         .header("connection", "Upgrade")
         .header("upgrade", "websocket")
         .header("sec-websocket-accept", key.unwrap_or_default())
-        .body(Pieces::none())
-        .unwrap_or_else(|_| Response::new(Pieces::none()))
+        .body(BodyPieces::none())
+        .unwrap_or_else(|_| Response::new(BodyPieces::none()))
 }
 
 /// One attachment to a session.
-struct Talk {
+struct PtyAttachment {
     id: String,
     mode: &'static str,
     turn: u32,
     replay: Option<(usize, Vec<u8>)>,
-    shared: Arc<Shared>,
+    shared: Arc<SharedExecd>,
 }
 
-type Socket = WebSocketStream<TokioIo<hyper::upgrade::Upgraded>>;
+type ClientSocket = WebSocketStream<TokioIo<hyper::upgrade::Upgraded>>;
 
 /// The state of an attachment after one event.
-enum Next {
+enum AttachmentState {
     Go,
     Over,
 }
 
-impl Talk {
-    async fn serve(self, mut socket: Socket, mut told: UnboundedReceiver<Told>) {
+impl PtyAttachment {
+    async fn serve(self, mut socket: ClientSocket, mut told: UnboundedReceiver<ClientMessage>) {
         let mut cut = self.shared.cut.subscribe();
         if self.greet(&mut socket).await.is_err() {
             return self.leave();
@@ -170,19 +170,19 @@ impl Talk {
         loop {
             let next = tokio::select! {
                 _ = cut.changed() => return,
-                told = told.recv() => self.hear(told, &mut socket).await,
+                told = told.recv() => self.handle_message(told, &mut socket).await,
                 message = socket.next() => match message {
                     Some(Ok(message)) => self.take(message, &mut socket).await,
-                    _ => Next::Over,
+                    _ => AttachmentState::Over,
                 },
             };
-            if let Next::Over = next {
+            if let AttachmentState::Over = next {
                 return self.leave();
             }
         }
     }
 
-    async fn greet(&self, socket: &mut Socket) -> Result<(), ()> {
+    async fn greet(&self, socket: &mut ClientSocket) -> Result<(), ()> {
         if let Some((since, output)) = &self.replay {
             let mut frame = vec![REPLAY];
             frame.extend((*since as u64).to_be_bytes());
@@ -190,28 +190,32 @@ impl Talk {
             socket.send(Message::binary(frame)).await.map_err(drop)?;
         }
         let connected = json!({ "type": "connected", "session_id": self.id, "mode": self.mode });
-        self.say(socket, &connected).await
+        self.send_json(socket, &connected).await
     }
 
-    async fn say(&self, socket: &mut Socket, value: &Value) -> Result<(), ()> {
+    async fn send_json(&self, socket: &mut ClientSocket, value: &Value) -> Result<(), ()> {
         socket.send(Message::text(value.to_string())).await.map_err(drop)
     }
 
-    async fn hear(&self, told: Option<Told>, socket: &mut Socket) -> Next {
+    async fn handle_message(
+        &self,
+        told: Option<ClientMessage>,
+        socket: &mut ClientSocket,
+    ) -> AttachmentState {
         match told {
-            Some(Told::TakenOver) => {
+            Some(ClientMessage::TakenOver) => {
                 let why = CloseFrame { code: TAKEN_OVER.into(), reason: "TAKEN_OVER".into() };
                 let _ = socket.close(Some(why)).await;
                 // The client that took over is attached by now.
                 while let Some(Ok(_)) = socket.next().await {}
             }
-            Some(Told::Ended(code)) => self.end(socket, code).await,
+            Some(ClientMessage::Ended(code)) => self.end(socket, code).await,
             None => {}
         }
-        Next::Over
+        AttachmentState::Over
     }
 
-    async fn end(&self, socket: &mut Socket, code: i32) {
+    async fn end(&self, socket: &mut ClientSocket, code: i32) {
         {
             let mut state = self.shared.state();
             if let Some(session) = state.sessions.get_mut(&self.id) {
@@ -219,12 +223,12 @@ impl Talk {
                 session.attached = None;
             }
         }
-        let _ = self.say(socket, &json!({ "type": "exit", "exit_code": code })).await;
+        let _ = self.send_json(socket, &json!({ "type": "exit", "exit_code": code })).await;
         let _ = socket.close(None).await;
         while let Some(Ok(_)) = socket.next().await {}
     }
 
-    async fn take(&self, message: Message, socket: &mut Socket) -> Next {
+    async fn take(&self, message: Message, socket: &mut ClientSocket) -> AttachmentState {
         match message {
             Message::Binary(bytes) if bytes.first() == Some(&STDIN) => {
                 self.type_in(&bytes[1..], socket).await
@@ -232,20 +236,22 @@ impl Talk {
             Message::Binary(_) => {
                 let error =
                     json!({ "type": "error", "code": "INVALID_FRAME", "error": "no stdin" });
-                self.say(socket, &error).await.map_or(Next::Over, |()| Next::Go)
+                self.send_json(socket, &error)
+                    .await
+                    .map_or(AttachmentState::Over, |()| AttachmentState::Go)
             }
             Message::Text(text) => self.obey(text.as_str(), socket).await,
-            Message::Close(_) => Next::Over,
-            _ => Next::Go,
+            Message::Close(_) => AttachmentState::Over,
+            _ => AttachmentState::Go,
         }
     }
 
-    async fn obey(&self, text: &str, socket: &mut Socket) -> Next {
+    async fn obey(&self, text: &str, socket: &mut ClientSocket) -> AttachmentState {
         let value: Value = serde_json::from_str(text).unwrap_or_default();
         match value["type"].as_str() {
             Some("ping") => {
-                let pong = self.say(socket, &json!({ "type": "pong" })).await;
-                pong.map_or(Next::Over, |()| Next::Go)
+                let pong = self.send_json(socket, &json!({ "type": "pong" })).await;
+                pong.map_or(AttachmentState::Over, |()| AttachmentState::Go)
             }
             Some("stdin") => {
                 let data = value["data"].as_str().unwrap_or_default().to_owned();
@@ -253,17 +259,17 @@ impl Talk {
             }
             Some("signal") => {
                 self.end(socket, -1).await;
-                Next::Over
+                AttachmentState::Over
             }
-            _ => Next::Go,
+            _ => AttachmentState::Go,
         }
     }
 
-    async fn type_in(&self, bytes: &[u8], socket: &mut Socket) -> Next {
+    async fn type_in(&self, bytes: &[u8], socket: &mut ClientSocket) -> AttachmentState {
         let text = String::from_utf8_lossy(bytes);
         if let Some(code) = text.strip_prefix("exit ").and_then(|code| code.trim().parse().ok()) {
             self.end(socket, code).await;
-            return Next::Over;
+            return AttachmentState::Over;
         }
         let code = if text.starts_with("err") { STDERR } else { STDOUT };
         if let Some(session) = self.shared.state().sessions.get_mut(&self.id) {
@@ -271,7 +277,10 @@ impl Talk {
         }
         let mut frame = vec![code];
         frame.extend(bytes);
-        socket.send(Message::binary(frame)).await.map_or(Next::Over, |()| Next::Go)
+        socket
+            .send(Message::binary(frame))
+            .await
+            .map_or(AttachmentState::Over, |()| AttachmentState::Go)
     }
 
     /// The shell lives on; the next one may attach.

@@ -6,33 +6,33 @@ use std::pin::Pin;
 use std::task::{Context, Poll};
 
 use base64::Engine as _;
-use boxproof_cases::case::{Piece, Scripted};
+use boxproof_cases::case::{BodyPiece, ScriptedAnswer};
 use bytes::Bytes;
 use hyper::Response;
 use hyper::body::{Body, Frame};
 use serde_json::{Value, json};
 use tokio::sync::{mpsc, watch};
 
-use super::Shared;
+use super::SharedExecd;
 
 /// An answer.
-pub(super) struct Reply {
+pub(super) struct ExecdReply {
     pub(super) status: u16,
     pub(super) headers: BTreeMap<String, String>,
-    pub(super) pieces: Vec<Piece>,
+    pub(super) pieces: Vec<BodyPiece>,
 }
 
 /// A body whose pieces come when they come.
-pub(super) struct Pieces(mpsc::Receiver<io::Result<Bytes>>);
+pub(super) struct BodyPieces(mpsc::Receiver<io::Result<Bytes>>);
 
-impl Pieces {
+impl BodyPieces {
     /// A body without any.
     pub(super) fn none() -> Self {
         Self(mpsc::channel(1).1)
     }
 }
 
-impl Body for Pieces {
+impl Body for BodyPieces {
     type Data = Bytes;
     type Error = io::Error;
 
@@ -44,7 +44,7 @@ impl Body for Pieces {
     }
 }
 
-impl Reply {
+impl ExecdReply {
     /// A body of JSON.
     pub(super) fn json(status: u16, body: &Value) -> Self {
         Self::whole(status, "application/json; charset=utf-8", body.to_string())
@@ -53,7 +53,7 @@ impl Reply {
     /// A body that is a text.
     pub(super) fn whole(status: u16, kind: &str, body: String) -> Self {
         let headers = BTreeMap::from([("content-type".to_owned(), kind.to_owned())]);
-        Self { status, headers, pieces: vec![Piece::Text(body)] }
+        Self { status, headers, pieces: vec![BodyPiece::Text(body)] }
     }
 
     /// Success without a body.
@@ -73,21 +73,21 @@ impl Reply {
     }
 
     /// A stream of events: bare JSON, each with an empty line after it.
-    pub(super) fn events(events: Vec<Piece>) -> Self {
+    pub(super) fn events(events: Vec<BodyPiece>) -> Self {
         let headers = [("content-type", "text/event-stream"), ("cache-control", "no-cache")];
         let headers = headers.map(|(name, value)| (name.to_owned(), value.to_owned()));
         Self { status: 200, headers: headers.into(), pieces: events }
     }
 
     /// Returns the reply that a case scripts.
-    pub(super) fn scripted(scripted: Scripted) -> Self {
+    pub(super) fn scripted(scripted: ScriptedAnswer) -> Self {
         let stream = BTreeMap::from([("content-type".to_owned(), "text/event-stream".to_owned())]);
         let headers = if scripted.headers.is_empty() { stream } else { scripted.headers };
         Self { status: scripted.status, headers, pieces: scripted.body }
     }
 
     /// Returns the answer, whose body goes on by itself.
-    pub(super) fn sent(self, shared: &Shared) -> Response<Pieces> {
+    pub(super) fn sent(self, shared: &SharedExecd) -> Response<BodyPieces> {
         let (sender, receiver) = mpsc::channel(16);
         let mut response = Response::builder().status(self.status);
         for (name, value) in &self.headers {
@@ -98,46 +98,46 @@ impl Reply {
             response = response.header("content-length", length);
         }
         tokio::spawn(write(self.pieces, sender, shared.released.subscribe()));
-        let fallback = || Response::new(Pieces::none());
-        response.body(Pieces(receiver)).unwrap_or_else(|_| fallback())
+        let fallback = || Response::new(BodyPieces::none());
+        response.body(BodyPieces(receiver)).unwrap_or_else(|_| fallback())
     }
 }
 
 /// Returns the piece of one event.
-pub(super) fn event(value: &Value) -> Piece {
-    Piece::Text(format!("{value}\n\n"))
+pub(super) fn event(value: &Value) -> BodyPiece {
+    BodyPiece::Text(format!("{value}\n\n"))
 }
 
 /// The length of a body that does not wait.
-fn length(pieces: &[Piece]) -> Option<usize> {
+fn length(pieces: &[BodyPiece]) -> Option<usize> {
     pieces.iter().map(|piece| bytes_of(piece).map(|bytes| bytes.len())).sum()
 }
 
-fn bytes_of(piece: &Piece) -> Option<Bytes> {
+fn bytes_of(piece: &BodyPiece) -> Option<Bytes> {
     match piece {
-        Piece::Text(text) => Some(Bytes::copy_from_slice(text.as_bytes())),
-        Piece::B64(text) => {
+        BodyPiece::Text(text) => Some(Bytes::copy_from_slice(text.as_bytes())),
+        BodyPiece::B64(text) => {
             base64::engine::general_purpose::STANDARD.decode(text).ok().map(Into::into)
         }
-        Piece::Hold(_) | Piece::Cut {} => None,
+        BodyPiece::Hold(_) | BodyPiece::Cut {} => None,
     }
 }
 
 async fn write(
-    pieces: Vec<Piece>,
+    pieces: Vec<BodyPiece>,
     sender: mpsc::Sender<io::Result<Bytes>>,
     mut released: watch::Receiver<std::collections::BTreeSet<String>>,
 ) {
     for piece in pieces {
         let sent = match &piece {
-            Piece::Hold(name) => {
+            BodyPiece::Hold(name) => {
                 // A command goes on although no client listens any more.
                 if released.wait_for(|released| released.contains(name)).await.is_err() {
                     return;
                 }
                 continue;
             }
-            Piece::Cut {} => sender.send(Err(io::ErrorKind::ConnectionReset.into())).await,
+            BodyPiece::Cut {} => sender.send(Err(io::ErrorKind::ConnectionReset.into())).await,
             other => sender.send(Ok(bytes_of(other).unwrap_or_default())).await,
         };
         if sent.is_err() {

@@ -8,10 +8,10 @@ use ed25519_dalek::{Signature, VerifyingKey};
 use serde_json::Value;
 
 use super::super::canonical;
-use super::{Flaw, Receipt};
+use super::{PlacedReceipt, ReceiptFlaw};
 
 /// Lists the flaws of `chain`, whose receipts are in the order of storage.
-pub(super) fn flaws(chain: &[&Receipt], key: &VerifyingKey) -> Vec<Flaw> {
+pub(super) fn flaws(chain: &[&PlacedReceipt], key: &VerifyingKey) -> Vec<ReceiptFlaw> {
     let mut flaws = Vec::new();
     let mut key = *key;
     let mut ids = BTreeSet::new();
@@ -20,12 +20,12 @@ pub(super) fn flaws(chain: &[&Receipt], key: &VerifyingKey) -> Vec<Flaw> {
         let before = at.checked_sub(1).map(|at| chain[at]);
         match signature(receipt, &key) {
             Ok(()) => key = rotated(receipt).unwrap_or(key),
-            Err(why) => flaws.push(Flaw::new("bad_signature", line, why)),
+            Err(why) => flaws.push(ReceiptFlaw::new("bad_signature", line, why)),
         }
         if let Some(id) = receipt.text("/id")
             && !ids.insert(id)
         {
-            flaws.push(Flaw::new("duplicate_id", line, format!("{id} is there twice")));
+            flaws.push(ReceiptFlaw::new("duplicate_id", line, format!("{id} is there twice")));
         }
         flaws.extend(link(before, receipt));
         flaws.extend(ending(receipt));
@@ -36,7 +36,7 @@ pub(super) fn flaws(chain: &[&Receipt], key: &VerifyingKey) -> Vec<Flaw> {
     flaws
 }
 
-fn signature(receipt: &Receipt, key: &VerifyingKey) -> Result<(), String> {
+fn signature(receipt: &PlacedReceipt, key: &VerifyingKey) -> Result<(), String> {
     let text = canonical::signed_text(&receipt.value)?;
     match receipt.text("/proof/type") {
         Some("Ed25519Signature2020") => {}
@@ -50,13 +50,13 @@ fn signature(receipt: &Receipt, key: &VerifyingKey) -> Result<(), String> {
 }
 
 /// The key that signs what follows, where the receipt says so.
-fn rotated(receipt: &Receipt) -> Option<VerifyingKey> {
+fn rotated(receipt: &PlacedReceipt) -> Option<VerifyingKey> {
     let new = receipt.text("/credentialSubject/keyRotation/new_public_key")?.strip_prefix('u')?;
     let bytes = URL_SAFE_NO_PAD.decode(new).ok()?;
     VerifyingKey::from_bytes(bytes.as_slice().try_into().ok()?).ok()
 }
 
-fn link(before: Option<&Receipt>, receipt: &Receipt) -> Vec<Flaw> {
+fn link(before: Option<&PlacedReceipt>, receipt: &PlacedReceipt) -> Vec<ReceiptFlaw> {
     let line = receipt.line;
     let previous = receipt.value.pointer(canonical::PREVIOUS);
     let mut flaws = Vec::new();
@@ -66,55 +66,59 @@ fn link(before: Option<&Receipt>, receipt: &Receipt) -> Vec<Flaw> {
     };
     if previous != due.as_ref() {
         let why = format!("previous is {previous:?} instead of {due:?}");
-        flaws.push(Flaw::new("bad_link", line, why));
+        flaws.push(ReceiptFlaw::new("bad_link", line, why));
     }
-    let (number, last) = (receipt.sequence(), before.and_then(Receipt::sequence));
+    let (number, last) = (receipt.sequence(), before.and_then(PlacedReceipt::sequence));
     match (before, number) {
         (None, Some(1)) => {}
         (None, number) => {
             let why = format!("the chain begins with {number:?}");
-            flaws.push(Flaw::new("bad_genesis", line, why));
+            flaws.push(ReceiptFlaw::new("bad_genesis", line, why));
         }
         (Some(_), number) if number == last.map(|last| last + 1) => {}
         (Some(_), number) => {
             let why = format!("{number:?} follows {last:?}");
-            flaws.push(Flaw::new("bad_sequence", line, why));
+            flaws.push(ReceiptFlaw::new("bad_sequence", line, why));
         }
     }
     flaws
 }
 
-fn ending(receipt: &Receipt) -> Option<Flaw> {
+fn ending(receipt: &PlacedReceipt) -> Option<ReceiptFlaw> {
     let chain = receipt.value.pointer("/credentialSubject/chain")?;
     let terminal = chain.get("terminal") == Some(&Value::Bool(true));
     let status = chain.get("status")?;
     if !["complete", "interrupted"].contains(&status.as_str().unwrap_or_default()) {
-        return Some(Flaw::new("bad_status", receipt.line, format!("{status} is no ending")));
+        return Some(ReceiptFlaw::new(
+            "bad_status",
+            receipt.line,
+            format!("{status} is no ending"),
+        ));
     }
     let why = "an ending of a chain that goes on";
-    (!terminal).then(|| Flaw::new("status_without_terminal", receipt.line, why))
+    (!terminal).then(|| ReceiptFlaw::new("status_without_terminal", receipt.line, why))
 }
 
-fn neighbours(before: &Receipt, receipt: &Receipt) -> Vec<Flaw> {
+fn neighbours(before: &PlacedReceipt, receipt: &PlacedReceipt) -> Vec<ReceiptFlaw> {
     let line = receipt.line;
     let mut flaws = Vec::new();
     if before.value.pointer("/credentialSubject/chain/terminal").is_some() {
-        flaws.push(Flaw::new("chain_reopened", line, "the chain was ended before"));
+        flaws.push(ReceiptFlaw::new("chain_reopened", line, "the chain was ended before"));
     }
     if before.chain() != receipt.chain() {
         let why = format!("`{}` in `{}`", receipt.chain(), before.chain());
-        flaws.push(Flaw::new("bad_link", line, why));
+        flaws.push(ReceiptFlaw::new("bad_link", line, why));
     }
     if before.text("/issuer/id") != receipt.text("/issuer/id") {
-        flaws.push(Flaw::new("issuer_change", line, "another issuer than before"));
+        flaws.push(ReceiptFlaw::new("issuer_change", line, "another issuer than before"));
     }
-    let time = |receipt: &Receipt| {
+    let time = |receipt: &PlacedReceipt| {
         humantime::parse_rfc3339(receipt.text("/issuanceDate").unwrap_or_default()).ok()
     };
     if let (Some(earlier), Some(later)) = (time(before), time(receipt))
         && later < earlier
     {
-        flaws.push(Flaw::new("time_reversal", line, "it is older than the one before"));
+        flaws.push(ReceiptFlaw::new("time_reversal", line, "it is older than the one before"));
     }
     flaws
 }

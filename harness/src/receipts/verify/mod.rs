@@ -16,7 +16,7 @@ use super::canonical::{self, TWICE};
 
 /// A flaw of the exported receipts.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Flaw {
+pub struct ReceiptFlaw {
     /// Its word, one of [`boxproof_cases::case::FINDINGS`].
     pub word: &'static str,
     /// The line, from 1; of a whole chain the last one.
@@ -25,7 +25,7 @@ pub struct Flaw {
     pub why: String,
 }
 
-impl Flaw {
+impl ReceiptFlaw {
     fn new(word: &'static str, line: usize, why: impl Into<String>) -> Self {
         Self { word, line, why: why.into() }
     }
@@ -33,14 +33,14 @@ impl Flaw {
 
 /// A receipt and the line that it stands on, from 1.
 #[derive(Debug, Clone, PartialEq)]
-pub struct Receipt {
+pub struct PlacedReceipt {
     /// The line.
     pub line: usize,
     /// The receipt as JSON.
     pub value: Value,
 }
 
-impl Receipt {
+impl PlacedReceipt {
     /// The text at this JSON pointer.
     pub fn text(&self, pointer: &str) -> Option<&str> {
         self.value.pointer(pointer).and_then(Value::as_str)
@@ -94,26 +94,32 @@ pub fn key_of(pem: &str) -> Result<VerifyingKey, String> {
 }
 
 /// The receipts of `lines` in their order, and what is wrong with how they are written.
-pub fn read(lines: &[String]) -> (Vec<Receipt>, Vec<Flaw>) {
+pub fn read(lines: &[String]) -> (Vec<PlacedReceipt>, Vec<ReceiptFlaw>) {
     let (mut receipts, mut flaws) = (Vec::new(), Vec::new());
     for (at, text) in lines.iter().enumerate() {
         let line = at + 1;
         match canonical::strictly(text) {
             Ok(value) => {
                 if canonical::canonical(&value).ok().as_deref() != Some(text.as_bytes()) {
-                    flaws.push(Flaw::new("not_canonical", line, "the line is no RFC 8785 text"));
+                    flaws.push(ReceiptFlaw::new(
+                        "not_canonical",
+                        line,
+                        "the line is no RFC 8785 text",
+                    ));
                 }
-                receipts.push(Receipt { line, value });
+                receipts.push(PlacedReceipt { line, value });
             }
-            Err(why) if why.contains(TWICE) => flaws.push(Flaw::new("duplicate_key", line, why)),
-            Err(why) => flaws.push(Flaw::new("malformed", line, why)),
+            Err(why) if why.contains(TWICE) => {
+                flaws.push(ReceiptFlaw::new("duplicate_key", line, why));
+            }
+            Err(why) => flaws.push(ReceiptFlaw::new("malformed", line, why)),
         }
     }
     (receipts, flaws)
 }
 
 /// Lists the flaws of the exported `lines`, which `key` has signed.
-pub fn verify(lines: &[String], key: &VerifyingKey) -> Vec<Flaw> {
+pub fn verify(lines: &[String], key: &VerifyingKey) -> Vec<ReceiptFlaw> {
     let (receipts, mut flaws) = read(lines);
     flaws.extend(receipts.iter().flat_map(shape::flaws));
     let chains = chains(&receipts);
@@ -129,18 +135,18 @@ pub fn verify(lines: &[String], key: &VerifyingKey) -> Vec<Flaw> {
 }
 
 /// The receipts of one chain, as one who is given only these: every chain id must be the same.
-pub fn verify_chain(receipts: &[Receipt], key: &VerifyingKey) -> Vec<Flaw> {
+pub fn verify_chain(receipts: &[PlacedReceipt], key: &VerifyingKey) -> Vec<ReceiptFlaw> {
     chain::flaws(&receipts.iter().collect::<Vec<_>>(), key)
 }
 
 /// Lists the flaws in the form of one receipt.
-pub fn shape_of(receipt: &Receipt) -> Vec<Flaw> {
+pub fn shape_of(receipt: &PlacedReceipt) -> Vec<ReceiptFlaw> {
     shape::flaws(receipt)
 }
 
 /// Returns chain → its receipts in the order of storage.
-pub fn chains(receipts: &[Receipt]) -> BTreeMap<&str, Vec<&Receipt>> {
-    let mut chains: BTreeMap<&str, Vec<&Receipt>> = BTreeMap::new();
+pub fn chains(receipts: &[PlacedReceipt]) -> BTreeMap<&str, Vec<&PlacedReceipt>> {
+    let mut chains: BTreeMap<&str, Vec<&PlacedReceipt>> = BTreeMap::new();
     for receipt in receipts {
         chains.entry(receipt.chain()).or_default().push(receipt);
     }

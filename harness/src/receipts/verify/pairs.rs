@@ -4,7 +4,7 @@
 use std::collections::BTreeMap;
 
 use super::super::canonical;
-use super::{Flaw, Receipt};
+use super::{PlacedReceipt, ReceiptFlaw};
 
 /// The type of a count of dropped events.
 const DROPPED: &str = "agent_receipts.events_dropped";
@@ -13,23 +13,23 @@ const DROPPED: &str = "agent_receipts.events_dropped";
 pub(super) const SANDBOX: &str = "/sandbox/";
 
 /// A count of dropped events stands right before the event that brought it.
-pub(super) fn drops(chain: &[&Receipt]) -> Vec<Flaw> {
+pub(super) fn drops(chain: &[&PlacedReceipt]) -> Vec<ReceiptFlaw> {
     let mut flaws = Vec::new();
     for (at, receipt) in chain.iter().enumerate() {
         match (receipt.kind() == DROPPED, receipt.drops()) {
             (true, Some(1..)) => {
                 if chain.get(at + 1).is_none_or(|next| next.is_of_channel()) {
                     let why = "no event follows that brought the count";
-                    flaws.push(Flaw::new("lone_drop", receipt.line, why));
+                    flaws.push(ReceiptFlaw::new("lone_drop", receipt.line, why));
                 }
             }
             (true, count) => {
                 let why = format!("{count:?} events are said to be lost");
-                flaws.push(Flaw::new("drop_without_count", receipt.line, why));
+                flaws.push(ReceiptFlaw::new("drop_without_count", receipt.line, why));
             }
             (false, Some(_)) => {
                 let why = "a count that has no receipt of its own";
-                flaws.push(Flaw::new("lone_drop", receipt.line, why));
+                flaws.push(ReceiptFlaw::new("lone_drop", receipt.line, why));
             }
             (false, None) => {}
         }
@@ -38,7 +38,7 @@ pub(super) fn drops(chain: &[&Receipt]) -> Vec<Flaw> {
 }
 
 /// Checks that every session opens once and closes once, in this order.
-pub(super) fn sessions(chain: &[&Receipt]) -> Vec<Flaw> {
+pub(super) fn sessions(chain: &[&PlacedReceipt]) -> Vec<ReceiptFlaw> {
     let mut seen: BTreeMap<&str, (usize, usize, usize)> = BTreeMap::new();
     let mut flaws = Vec::new();
     for receipt in chain {
@@ -55,13 +55,13 @@ pub(super) fn sessions(chain: &[&Receipt]) -> Vec<Flaw> {
             (false, _, 1..) => Some("duplicate_close"),
             _ => None,
         };
-        flaws.extend(word.map(|word| Flaw::new(word, receipt.line, "of one session")));
+        flaws.extend(word.map(|word| ReceiptFlaw::new(word, receipt.line, "of one session")));
         *if opens { open } else { close } += 1;
     }
     for (open, close, line) in seen.into_values() {
         match (open, close) {
-            (1.., 0) => flaws.push(Flaw::new("incomplete_session", line, "it never closes")),
-            (0, 1..) => flaws.push(Flaw::new("orphan_close", line, "it never opened")),
+            (1.., 0) => flaws.push(ReceiptFlaw::new("incomplete_session", line, "it never closes")),
+            (0, 1..) => flaws.push(ReceiptFlaw::new("orphan_close", line, "it never opened")),
             _ => {}
         }
     }
@@ -69,7 +69,10 @@ pub(super) fn sessions(chain: &[&Receipt]) -> Vec<Flaw> {
 }
 
 /// The first receipt of a sandbox's chain names the last one of the daemon's at that time.
-pub(super) fn anchors(receipts: &[Receipt], chains: &BTreeMap<&str, Vec<&Receipt>>) -> Vec<Flaw> {
+pub(super) fn anchors(
+    receipts: &[PlacedReceipt],
+    chains: &BTreeMap<&str, Vec<&PlacedReceipt>>,
+) -> Vec<ReceiptFlaw> {
     let mut flaws = Vec::new();
     for (id, chain) in chains {
         let Some((root, _)) = id.split_once(SANDBOX) else { continue };
@@ -78,10 +81,18 @@ pub(super) fn anchors(receipts: &[Receipt], chains: &BTreeMap<&str, Vec<&Receipt
             match (at, anchored) {
                 (0, true) => flaws.extend(anchor(receipts, root, receipt)),
                 (0, false) => {
-                    flaws.push(Flaw::new("no_anchor", receipt.line, "the chain hangs on nothing"));
+                    flaws.push(ReceiptFlaw::new(
+                        "no_anchor",
+                        receipt.line,
+                        "the chain hangs on nothing",
+                    ));
                 }
                 (_, true) => {
-                    flaws.push(Flaw::new("second_anchor", receipt.line, "the chain has one"));
+                    flaws.push(ReceiptFlaw::new(
+                        "second_anchor",
+                        receipt.line,
+                        "the chain has one",
+                    ));
                 }
                 (_, false) => {}
             }
@@ -90,8 +101,8 @@ pub(super) fn anchors(receipts: &[Receipt], chains: &BTreeMap<&str, Vec<&Receipt
     flaws
 }
 
-fn anchor(receipts: &[Receipt], root: &str, receipt: &Receipt) -> Option<Flaw> {
-    let flaw = |why: &str| Some(Flaw::new("bad_anchor", receipt.line, why));
+fn anchor(receipts: &[PlacedReceipt], root: &str, receipt: &PlacedReceipt) -> Option<ReceiptFlaw> {
+    let flaw = |why: &str| Some(ReceiptFlaw::new("bad_anchor", receipt.line, why));
     let place = "/credentialSubject/delegation";
     let parent = receipt.text(&format!("{place}/parent_receipt_id"));
     let chain = receipt.text(&format!("{place}/parent_chain_id")).unwrap_or_default();
@@ -116,17 +127,17 @@ fn anchor(receipts: &[Receipt], root: &str, receipt: &Receipt) -> Option<Flaw> {
 }
 
 /// Checks that the receipts of a sandbox are in that sandbox's chain, and name the sandbox.
-pub(super) fn bindings(receipts: &[Receipt]) -> Vec<Flaw> {
-    let of = |receipt: &Receipt| {
+pub(super) fn bindings(receipts: &[PlacedReceipt]) -> Vec<ReceiptFlaw> {
+    let of = |receipt: &PlacedReceipt| {
         let (_, sandbox) = receipt.chain().split_once(SANDBOX)?;
         let sandbox = chain_name(sandbox);
         match receipt.binding("sandbox_id") {
             None if receipt.is_of_channel() => None,
-            None => Some(Flaw::new("unbound", receipt.line, "it names no sandbox")),
+            None => Some(ReceiptFlaw::new("unbound", receipt.line, "it names no sandbox")),
             Some(bound) if bound == sandbox || sandbox.starts_with(&format!("{bound}-")) => None,
             Some(bound) => {
                 let why = format!("bound to {bound} in the chain of {sandbox}");
-                Some(Flaw::new("wrong_binding", receipt.line, why))
+                Some(ReceiptFlaw::new("wrong_binding", receipt.line, why))
             }
         }
     };

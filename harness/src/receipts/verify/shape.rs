@@ -3,14 +3,14 @@
 use serde_json::{Map, Value};
 
 use super::taxonomy::{RISKS, is_lowered};
-use super::{Flaw, Receipt};
+use super::{PlacedReceipt, ReceiptFlaw};
 
 const VERSIONS: [&str; 7] = ["0.1.0", "0.2.0", "0.2.1", "0.3.0", "0.4.0", "0.5.0", "0.6.0"];
 
 /// The place of a closed object: required members, optional members.
-type Closed = (&'static str, &'static [&'static str], &'static [&'static str]);
+type ClosedObject = (&'static str, &'static [&'static str], &'static [&'static str]);
 
-const CLOSED: &[Closed] = &[
+const CLOSED: &[ClosedObject] = &[
     (
         "",
         &[
@@ -87,20 +87,20 @@ const HASH_OF_NULL: &str =
     "sha256:74234e98afe7498fb5daf1f36ac2d78acc339464f950703b8c019892f982b90b";
 
 /// Lists the flaws in the form of `receipt`.
-pub(super) fn flaws(receipt: &Receipt) -> Vec<Flaw> {
+pub(super) fn flaws(receipt: &PlacedReceipt) -> Vec<ReceiptFlaw> {
     let mut said = Vec::new();
     members(&receipt.value, &mut said);
     texts(receipt, &mut said);
     hashes(receipt, &mut said);
     meaning(receipt, &mut said);
     nulls(&receipt.value, "", &mut said);
-    said.into_iter().map(|(word, why)| Flaw::new(word, receipt.line, why)).collect()
+    said.into_iter().map(|(word, why)| ReceiptFlaw::new(word, receipt.line, why)).collect()
 }
 
 /// Flaws of one receipt, on the way to being placed.
-type Said = Vec<(&'static str, String)>;
+type FlawSink = Vec<(&'static str, String)>;
 
-fn members(receipt: &Value, said: &mut Said) {
+fn members(receipt: &Value, said: &mut FlawSink) {
     for pointer in OBJECTS {
         if !receipt.pointer(pointer).is_some_and(Value::is_object) {
             said.push(("malformed", format!("{pointer} is no object")));
@@ -117,7 +117,7 @@ fn members(receipt: &Value, said: &mut Said) {
     }
 }
 
-fn texts(receipt: &Receipt, said: &mut Said) {
+fn texts(receipt: &PlacedReceipt, said: &mut FlawSink) {
     let text = |pointer: &str| receipt.text(pointer).unwrap_or_default();
     let mut must = |holds: bool, what: &str| {
         if !holds {
@@ -161,7 +161,7 @@ fn is_named(text: &str, prefix: &str) -> bool {
     uuid.len() == 36 && lower && uuid::Uuid::try_parse(uuid).is_ok()
 }
 
-fn has_context(receipt: &Receipt) -> bool {
+fn has_context(receipt: &PlacedReceipt) -> bool {
     let own = match receipt.text("/version") {
         Some("0.5.0") => "https://agentreceipts.ai/context/v2",
         Some("0.6.0") => "https://agentreceipts.ai/context/v3",
@@ -171,7 +171,7 @@ fn has_context(receipt: &Receipt) -> bool {
     receipt.value.get("@context") == Some(&wanted)
 }
 
-fn hashes(receipt: &Receipt, said: &mut Said) {
+fn hashes(receipt: &PlacedReceipt, said: &mut FlawSink) {
     let places = [
         "/credentialSubject/action/parameters_hash",
         "/credentialSubject/outcome/response_hash",
@@ -194,7 +194,7 @@ fn is_hash(text: &str) -> bool {
     text.strip_prefix("sha256:").is_some_and(|rest| rest.len() == 64 && rest.bytes().all(hex))
 }
 
-fn meaning(receipt: &Receipt, said: &mut Said) {
+fn meaning(receipt: &PlacedReceipt, said: &mut FlawSink) {
     let kind = receipt.kind();
     let risk = receipt.text("/credentialSubject/action/risk_level").unwrap_or_default();
     if is_lowered(kind, risk) {
@@ -215,12 +215,12 @@ fn meaning(receipt: &Receipt, said: &mut Said) {
     }
     let peer = receipt.value.pointer("/credentialSubject/action/peer_credential");
     if peer.is_none() && !receipt.is_of_channel() {
-        said.push(("no_peer", "nobody says who handed the event over".to_owned()));
+        said.push(("no_peer", "no line says which process handed the event over".to_owned()));
     }
 }
 
 /// Checks that only one member is null.
-fn nulls(value: &Value, place: &str, said: &mut Said) {
+fn nulls(value: &Value, place: &str, said: &mut FlawSink) {
     match value {
         Value::Null if place != super::canonical::PREVIOUS => {
             said.push(("null_member", format!("{place} is null")));
@@ -235,7 +235,7 @@ fn nulls(value: &Value, place: &str, said: &mut Said) {
     }
 }
 
-fn below(members: &Map<String, Value>, place: &str, said: &mut Said) {
+fn below(members: &Map<String, Value>, place: &str, said: &mut FlawSink) {
     for (name, value) in members {
         nulls(value, &format!("{place}/{name}"), said);
     }

@@ -1,5 +1,5 @@
 //! Search for the made-up secret: it is in no file that the act made or changed. Main type:
-//! [`Secrets`].
+//! [`SecretFiles`].
 
 use std::collections::BTreeMap;
 use std::fs::Metadata;
@@ -7,33 +7,33 @@ use std::os::unix::fs::MetadataExt;
 use std::path::Path;
 
 use crate::plain_file::{self, ReadBudget};
-use crate::workspace::{Found, Workspace, walk};
+use crate::workspace::{ArmWorkspace, FoundEntry, walk};
 
 /// Every plain file of the arm before the act, by device and inode.
 #[derive(Debug, Default)]
-pub(super) struct Secrets(BTreeMap<(u64, u64), Known>);
+pub(super) struct SecretFiles(BTreeMap<(u64, u64), KnownFile>);
 
 /// A file before the act.
 #[derive(Debug)]
-struct Known {
+struct KnownFile {
     /// True if the file has the secret, or may have it: moving it discloses nothing.
     secret: bool,
     changed: (i64, i64),
 }
 
-impl Secrets {
+impl SecretFiles {
     /// Looks at every plain file.
     ///
     /// # Errors
     /// The reason why not all were seen.
-    pub(super) fn look(workspace: &Workspace) -> Result<Self, String> {
+    pub(super) fn observe_files(workspace: &ArmWorkspace) -> Result<Self, String> {
         let mut known = BTreeMap::new();
         let mut budget = ReadBudget::default();
-        for (name, folder) in workspace.folders() {
-            let seen = each_file(&folder, |path, meta| {
+        for (name, directory) in workspace.directories() {
+            let seen = each_file(&directory, |path, meta| {
                 let holds = plain_file::contains(path, workspace.canary.as_bytes(), &mut budget);
                 let secret = holds.unwrap_or(true);
-                known.insert(identity(meta), Known { secret, changed: changed(meta) });
+                known.insert(identity(meta), KnownFile { secret, changed: changed(meta) });
             });
             seen.map_err(|why| format!("${name}: {why}"))?;
         }
@@ -44,15 +44,15 @@ impl Secrets {
     ///
     /// # Errors
     /// The reason why there may be one that was not seen.
-    pub(super) fn disclosed(&self, workspace: &Workspace) -> Result<Option<String>, String> {
+    pub(super) fn disclosed(&self, workspace: &ArmWorkspace) -> Result<Option<String>, String> {
         let (mut found, mut unread) = (None, None);
         let mut budget = ReadBudget::default();
-        for (name, folder) in workspace.folders() {
-            let seen = each_file(&folder, |path, meta| {
+        for (name, directory) in workspace.directories() {
+            let seen = each_file(&directory, |path, meta| {
                 if found.is_some() || self.is_no_news(meta) {
                     return;
                 }
-                let below = path.strip_prefix(&folder).unwrap_or(path).display();
+                let below = path.strip_prefix(&directory).unwrap_or(path).display();
                 match plain_file::contains(path, workspace.canary.as_bytes(), &mut budget) {
                     Ok(false) => {}
                     Ok(true) => found = Some(format!("${name}/{below}")),
@@ -84,10 +84,10 @@ fn changed(meta: &Metadata) -> (i64, i64) {
     (meta.ctime(), meta.ctime_nsec())
 }
 
-/// Calls `visit` with every plain file below `folder`.
-fn each_file(folder: &Path, mut visit: impl FnMut(&Path, &Metadata)) -> Result<(), String> {
-    walk(folder, |found| match found {
-        Found::Entry(path, meta) if meta.is_file() => visit(path, meta),
-        Found::Entry(..) | Found::Closed(..) => {}
+/// Calls `visit` with every plain file below `directory`.
+fn each_file(directory: &Path, mut visit: impl FnMut(&Path, &Metadata)) -> Result<(), String> {
+    walk(directory, |found| match found {
+        FoundEntry::Entry(path, meta) if meta.is_file() => visit(path, meta),
+        FoundEntry::Entry(..) | FoundEntry::Closed(..) => {}
     })
 }

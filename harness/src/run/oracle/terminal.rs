@@ -1,9 +1,9 @@
 //! The launcher's terminal: the output it showed, the input typed into it, and its settings.
 
-use crate::workspace::{Terminal, Workspace, find};
+use crate::workspace::{ArmTerminal, ArmWorkspace, find};
 
-pub(super) fn untyped(workspace: &Workspace) -> (bool, String) {
-    match workspace.terminal.as_ref().map(Terminal::typed) {
+pub(super) fn untyped(workspace: &ArmWorkspace) -> (bool, String) {
+    match workspace.terminal.as_ref().map(ArmTerminal::typed) {
         Some(Ok(0)) => (true, "nothing was typed".to_owned()),
         Some(Ok(count)) => (false, format!("{count} bytes were typed into the terminal")),
         Some(Err(error)) => (false, format!("the terminal cannot be asked: {error}")),
@@ -11,7 +11,7 @@ pub(super) fn untyped(workspace: &Workspace) -> (bool, String) {
     }
 }
 
-pub(super) fn displayed(text: &str, workspace: &Workspace) -> (bool, String) {
+pub(super) fn displayed(text: &str, workspace: &ArmWorkspace) -> (bool, String) {
     let Some(terminal) = &workspace.terminal else {
         return (false, "there is no terminal".to_owned());
     };
@@ -20,8 +20,8 @@ pub(super) fn displayed(text: &str, workspace: &Workspace) -> (bool, String) {
     (find(&shown, text.as_bytes()).is_some(), format!("it showed {start:?}"))
 }
 
-pub(super) fn restored(workspace: &Workspace) -> (bool, String) {
-    match workspace.terminal.as_ref().map(Terminal::changed) {
+pub(super) fn restored(workspace: &ArmWorkspace) -> (bool, String) {
+    match workspace.terminal.as_ref().map(ArmTerminal::changed) {
         Some(Ok(changed)) if changed.is_empty() => (true, "its settings are as before".to_owned()),
         Some(Ok(changed)) => (false, format!("its {} settings differ", changed.join(" and "))),
         Some(Err(error)) => (false, format!("the terminal cannot be asked: {error}")),

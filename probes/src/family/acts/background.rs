@@ -10,27 +10,27 @@ use nix::fcntl::{AT_FDCWD, OFlag, openat};
 use nix::sys::stat::Mode;
 use nix::unistd::{close, getpid, setsid};
 
-use crate::args::Args;
-use crate::limit;
+use crate::args::ProbeArguments;
+use crate::deadline;
 use crate::observe::{fault, receive, report_pipe, send};
-use crate::out::{Out, write_all};
+use crate::outcome::{CallContext, ProbeError, ProbeResult, succeed_with};
+use crate::output::{RecordOutput, write_all};
 use crate::program::code;
-use crate::record::Value;
-use crate::seen::{At, Seen, Stop, seen};
-use crate::sys::{self, Forked};
+use crate::record::DetailValue;
+use crate::sys::{self, ForkSide};
 
 /// Between two beats.
 const INTERVAL: Duration = Duration::from_millis(50);
 
 /// Returns once the first beat is in the file.
-pub(crate) fn background(args: &Args, out: &Out<'_>) -> Result<i32, Stop> {
+pub(crate) fn background(args: &ProbeArguments, out: &RecordOutput<'_>) -> Result<i32, ProbeError> {
     let (read, write) = report_pipe()?;
     match fork()? {
-        Forked::Child => {
+        ForkSide::Child => {
             drop(read);
             detach_and_beat(args, out, write)
         }
-        Forked::Parent(_) => {
+        ForkSide::Parent(_) => {
             drop(write);
             let record = receive(&read)?;
             out.record(&record)?;
@@ -39,11 +39,11 @@ pub(crate) fn background(args: &Args, out: &Out<'_>) -> Result<i32, Stop> {
     }
 }
 
-fn fork() -> Result<Forked, Stop> {
+fn fork() -> Result<ForkSide, ProbeError> {
     sys::fork().map_err(|errno| fault("no child to leave behind", errno))
 }
 
-fn detach_and_beat(args: &Args, out: &Out<'_>, report: OwnedFd) -> ! {
+fn detach_and_beat(args: &ProbeArguments, out: &RecordOutput<'_>, report: OwnedFd) -> ! {
     let begun = detach(args, out.limit).and_then(|()| first_beat(args));
     let (heartbeat, seen) = match begun {
         Ok(heartbeat) => (Some(heartbeat), started()),
@@ -58,23 +58,23 @@ fn detach_and_beat(args: &Args, out: &Out<'_>, report: OwnedFd) -> ! {
 }
 
 /// The middle process of a double fork is gone at once.
-fn detach(args: &Args, seconds: u32) -> Result<(), Stop> {
+fn detach(args: &ProbeArguments, seconds: u32) -> Result<(), ProbeError> {
     let how = args.one("how")?;
     if how != "plain" {
         setsid().at("setsid")?;
     }
-    if how == "double-fork" && matches!(fork()?, Forked::Parent(_)) {
+    if how == "double-fork" && matches!(fork()?, ForkSide::Parent(_)) {
         sys::exit_now(0);
     }
     for signal in args.signals()? {
         sys::ignore(signal).at("sigaction")?;
     }
     // Alarms are not inherited over a fork.
-    limit::arm(seconds).map_err(|errno| fault("the time limit can't be set", errno))
+    deadline::arm(seconds).map_err(|errno| fault("the time limit can't be set", errno))
 }
 
 /// The heartbeat is opened first: it must not get the number of a closed stream.
-fn first_beat(args: &Args) -> Result<OwnedFd, Stop> {
+fn first_beat(args: &ProbeArguments) -> Result<OwnedFd, ProbeError> {
     let flags = OFlag::O_WRONLY | OFlag::O_CREAT | OFlag::O_APPEND;
     let mode = Mode::from_bits_truncate(0o644);
     let heartbeat = openat(AT_FDCWD, args.one("heartbeat")?, flags, mode).at("openat")?;
@@ -85,14 +85,14 @@ fn first_beat(args: &Args) -> Result<OwnedFd, Stop> {
     Ok(heartbeat)
 }
 
-fn started() -> Seen {
-    seen([("pid", Value::Number(getpid().as_raw().unsigned_abs().into()))])
+fn started() -> ProbeResult {
+    succeed_with([("pid", DetailValue::Number(getpid().as_raw().unsigned_abs().into()))])
 }
 
 fn beat_on(heartbeat: &OwnedFd, nonce: &str, seconds: u32) -> ! {
     let end = Instant::now() + Duration::from_secs(seconds.into());
     while Instant::now() < end && beat(heartbeat, nonce).is_ok() {
-        limit::pause(INTERVAL);
+        deadline::pause(INTERVAL);
     }
     sys::exit_now(0)
 }

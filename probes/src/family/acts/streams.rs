@@ -7,16 +7,16 @@ use std::os::unix::ffi::OsStrExt;
 use nix::errno::Errno;
 use nix::sys::signal::Signal;
 
-use crate::args::Args;
-use crate::out::{Out, write_all};
+use crate::args::ProbeArguments;
+use crate::outcome::{CallContext, ProbeError, done};
+use crate::output::{RecordOutput, write_all};
 use crate::program::exit;
-use crate::seen::{At, Stop, done};
 use crate::sys;
 
 /// A multiple of the line length of [`flood`].
 const CHUNK: usize = 64 << 10;
 
-pub(crate) fn echo_stdin(_: &Args, out: &Out<'_>) -> Result<i32, Stop> {
+pub(crate) fn echo_stdin(_: &ProbeArguments, out: &RecordOutput<'_>) -> Result<i32, ProbeError> {
     end_like_a_tool()?;
     let mut buffer = vec![0; CHUNK];
     loop {
@@ -29,7 +29,7 @@ pub(crate) fn echo_stdin(_: &Args, out: &Out<'_>) -> Result<i32, Stop> {
     }
 }
 
-pub(crate) fn streams(args: &Args, out: &Out<'_>) -> Result<i32, Stop> {
+pub(crate) fn streams(args: &ProbeArguments, out: &RecordOutput<'_>) -> Result<i32, ProbeError> {
     end_like_a_tool()?;
     write_all(stdout(), args.bytes("stdout")).at("write")?;
     write_all(stdout(), &args.hex("stdout-hex")?).at("write")?;
@@ -39,7 +39,7 @@ pub(crate) fn streams(args: &Args, out: &Out<'_>) -> Result<i32, Stop> {
 }
 
 /// Lines of 63 characters, so that a lost or doubled byte shifts everything after it.
-pub(crate) fn flood(args: &Args, out: &Out<'_>) -> Result<i32, Stop> {
+pub(crate) fn flood(args: &ProbeArguments, out: &RecordOutput<'_>) -> Result<i32, ProbeError> {
     end_like_a_tool()?;
     let line = b"0123456789abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ+\n";
     let chunk = line.repeat(CHUNK / line.len());
@@ -52,7 +52,7 @@ pub(crate) fn flood(args: &Args, out: &Out<'_>) -> Result<i32, Stop> {
     succeed(out)
 }
 
-pub(crate) fn argv(args: &Args, out: &Out<'_>) -> Result<i32, Stop> {
+pub(crate) fn argv(args: &ProbeArguments, out: &RecordOutput<'_>) -> Result<i32, ProbeError> {
     end_like_a_tool()?;
     let mut printed = Vec::new();
     for item in args.all("item") {
@@ -65,11 +65,11 @@ pub(crate) fn argv(args: &Args, out: &Out<'_>) -> Result<i32, Stop> {
 }
 
 /// The language's runtime ignores SIGPIPE; an ordinary tool dies of it.
-fn end_like_a_tool() -> Result<(), Stop> {
+fn end_like_a_tool() -> Result<(), ProbeError> {
     sys::default_action(Signal::SIGPIPE).at("sigaction")
 }
 
-fn succeed(out: &Out<'_>) -> Result<i32, Stop> {
+fn succeed(out: &RecordOutput<'_>) -> Result<i32, ProbeError> {
     out.report(done())?;
     Ok(exit::SUCCEEDED)
 }

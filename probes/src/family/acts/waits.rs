@@ -9,49 +9,49 @@ use nix::poll::{PollFd, PollFlags, PollTimeout, poll};
 use nix::sys::signal::Signal;
 use nix::sys::stat::Mode;
 
-use crate::args::Args;
-use crate::limit;
-use crate::out::{Out, read_up_to, write_all};
+use crate::args::ProbeArguments;
+use crate::deadline;
+use crate::outcome::{CallContext, ProbeError, done};
+use crate::output::{RecordOutput, read_up_to, write_all};
 use crate::program::exit;
-use crate::record::Event;
-use crate::seen::{At, Stop, done};
+use crate::record::ProbeEvent;
 use crate::sys;
 use crate::usage::UsageError;
 
-pub(crate) fn ready(_: &Args, out: &Out<'_>) -> Result<i32, Stop> {
-    out.event(&Event::Ready)?;
+pub(crate) fn ready(_: &ProbeArguments, out: &RecordOutput<'_>) -> Result<i32, ProbeError> {
+    out.event(&ProbeEvent::Ready)?;
     Ok(exit::SUCCEEDED)
 }
 
 /// Writes a mark for shell lines, which have moments of their own.
-pub(crate) fn mark(args: &Args, out: &Out<'_>) -> Result<i32, Stop> {
+pub(crate) fn mark(args: &ProbeArguments, out: &RecordOutput<'_>) -> Result<i32, ProbeError> {
     let name = args.one("name")?.to_string_lossy().into_owned();
-    out.event(&Event::Mark(name))?;
+    out.event(&ProbeEvent::Mark(name))?;
     Ok(exit::SUCCEEDED)
 }
 
-pub(crate) fn hold(args: &Args, out: &Out<'_>) -> Result<i32, Stop> {
+pub(crate) fn hold(args: &ProbeArguments, out: &RecordOutput<'_>) -> Result<i32, ProbeError> {
     for signal in Signal::iterator().filter(|signal| changeable(*signal)) {
         sys::default_action(signal).at("sigaction")?;
     }
-    limit::disarm().at("sigaction")?;
+    deadline::disarm().at("sigaction")?;
     announce(args, out)?;
-    Err(limit::wait_out(out.limit))
+    Err(deadline::wait_out(out.limit))
 }
 
-pub(crate) fn ignore(args: &Args, out: &Out<'_>) -> Result<i32, Stop> {
-    limit::disarm().at("sigaction")?;
+pub(crate) fn ignore(args: &ProbeArguments, out: &RecordOutput<'_>) -> Result<i32, ProbeError> {
+    deadline::disarm().at("sigaction")?;
     for signal in args.signals()? {
         sys::ignore(signal).at("sigaction")?;
     }
     announce(args, out)?;
-    Err(limit::wait_out(out.limit))
+    Err(deadline::wait_out(out.limit))
 }
 
 /// The file and the code show that the handler ran and was given the time to end.
-pub(crate) fn trap(args: &Args, out: &Out<'_>) -> Result<i32, Stop> {
+pub(crate) fn trap(args: &ProbeArguments, out: &RecordOutput<'_>) -> Result<i32, ProbeError> {
     let signal = args.signal()?.ok_or_else(|| UsageError::missing("signal"))?;
-    limit::disarm().at("sigaction")?;
+    deadline::disarm().at("sigaction")?;
     let (read, write) = nix::unistd::pipe().at("pipe")?;
     sys::notify(signal, &write).at("sigaction")?;
     announce(args, out)?;
@@ -66,7 +66,7 @@ pub(crate) fn trap(args: &Args, out: &Out<'_>) -> Result<i32, Stop> {
 fn linger(time: Duration) {
     let end = Instant::now() + time;
     while let Some(left) = end.checked_duration_since(Instant::now()) {
-        limit::pause(left);
+        deadline::pause(left);
     }
 }
 
@@ -74,8 +74,8 @@ fn changeable(signal: Signal) -> bool {
     signal != Signal::SIGKILL && signal != Signal::SIGSTOP
 }
 
-pub(super) fn announce(args: &Args, out: &Out<'_>) -> Result<(), Stop> {
-    if args.has("ready") { out.event(&Event::Ready) } else { Ok(()) }
+pub(super) fn announce(args: &ProbeArguments, out: &RecordOutput<'_>) -> Result<(), ProbeError> {
+    if args.has("ready") { out.event(&ProbeEvent::Ready) } else { Ok(()) }
 }
 
 /// Returns the time at which a probe that may live `seconds` from now has to give up.
@@ -84,7 +84,7 @@ pub(super) fn deadline(seconds: u32) -> Instant {
 }
 
 /// The number of the next signal that a handler has noted, before `end`.
-pub(super) fn next_note(read: &OwnedFd, end: Instant) -> Result<u8, Stop> {
+pub(super) fn next_note(read: &OwnedFd, end: Instant) -> Result<u8, ProbeError> {
     while let Some(left) = end.checked_duration_since(Instant::now()) {
         let mut fds = [PollFd::new(read.as_fd(), PollFlags::POLLIN)];
         match poll(&mut fds, PollTimeout::try_from(left).unwrap_or(PollTimeout::MAX)) {
@@ -93,10 +93,10 @@ pub(super) fn next_note(read: &OwnedFd, end: Instant) -> Result<u8, Stop> {
             Err(errno) => return Err(errno).at("poll"),
         }
     }
-    Err(Stop::TimedOut)
+    Err(ProbeError::TimedOut)
 }
 
-fn note_down(args: &Args) -> Result<(), Stop> {
+fn note_down(args: &ProbeArguments) -> Result<(), ProbeError> {
     let flags = OFlag::O_WRONLY | OFlag::O_CREAT | OFlag::O_TRUNC;
     let file = openat(AT_FDCWD, args.one("write")?, flags, Mode::from_bits_truncate(0o644));
     write_all(&file.at("openat")?, args.bytes("text")).at("write")

@@ -5,14 +5,14 @@ use nix::sys::memfd::{MFdFlags, memfd_create};
 use nix::sys::stat::Mode;
 
 use super::content::{existing, shown};
-use crate::args::Args;
-use crate::out::{raw, read_up_to, write_all};
-use crate::record::Value;
-use crate::seen::{At, Seen, TEXT_CAP, done, seen};
+use crate::args::ProbeArguments;
+use crate::outcome::{CallContext, ProbeResult, TEXT_CAP, done, succeed_with};
+use crate::output::{raw, read_up_to, write_all};
+use crate::record::DetailValue;
 use crate::sys;
 
 /// Sends into a file in memory, since older kernels can't send into a pipe.
-pub(crate) fn sendfile_read(args: &Args) -> Seen {
+pub(crate) fn sendfile_read(args: &ProbeArguments) -> ProbeResult {
     let file = existing(args.path()?, OFlag::O_RDONLY)?;
     let memory = memfd_create("boxprobe", MFdFlags::MFD_CLOEXEC).at("memfd_create")?;
     let sent = sys::sendfile(&memory, &file, TEXT_CAP).at("sendfile")?;
@@ -21,7 +21,7 @@ pub(crate) fn sendfile_read(args: &Args) -> Seen {
     shown(&data[..count])
 }
 
-pub(crate) fn splice_read(args: &Args) -> Seen {
+pub(crate) fn splice_read(args: &ProbeArguments) -> ProbeResult {
     let file = existing(args.path()?, OFlag::O_RDONLY)?;
     let (read, write) = nix::unistd::pipe().at("pipe")?;
     sys::splice(&file, &write, TEXT_CAP).at("splice")?;
@@ -30,15 +30,15 @@ pub(crate) fn splice_read(args: &Args) -> Seen {
 }
 
 /// Overwrites the start of `--to` with that of `--path`; both exist.
-pub(crate) fn copy_file_range(args: &Args) -> Seen {
+pub(crate) fn copy_file_range(args: &ProbeArguments) -> ProbeResult {
     let from = existing(args.path()?, OFlag::O_RDONLY)?;
     let to = existing(args.one("to")?, OFlag::O_WRONLY)?;
     let copied = sys::copy_file_range(&from, &to, TEXT_CAP).at("copy_file_range")?;
-    seen([("bytes", Value::Number(copied as u64))])
+    succeed_with([("bytes", DetailValue::Number(copied as u64))])
 }
 
 /// A file without a name, written and then given one.
-pub(crate) fn tmpfile_link(args: &Args) -> Seen {
+pub(crate) fn tmpfile_link(args: &ProbeArguments) -> ProbeResult {
     let flags = OFlag::O_TMPFILE | OFlag::O_RDWR;
     let file = openat(AT_FDCWD, args.path()?, flags, Mode::from_bits_truncate(0o644));
     let file = file.at("openat")?;
@@ -51,7 +51,7 @@ pub(crate) fn tmpfile_link(args: &Args) -> Seen {
 }
 
 /// Opens `--path` by its handle in the mount of `--at`, whose flags then hold instead of its own.
-pub(crate) fn open_by_handle(args: &Args) -> Seen {
+pub(crate) fn open_by_handle(args: &ProbeArguments) -> ProbeResult {
     let handle = sys::name_to_handle(args.path()?).at("name_to_handle_at")?;
     let at = args.maybe("at").unwrap_or(".".as_ref());
     let mount = existing(at, OFlag::O_RDONLY | OFlag::O_DIRECTORY)?;
@@ -64,13 +64,13 @@ pub(crate) fn open_by_handle(args: &Args) -> Seen {
 }
 
 /// openat2(2) with the `--resolve` rules named, then a read.
-pub(crate) fn open_resolve(args: &Args) -> Seen {
+pub(crate) fn open_resolve(args: &ProbeArguments) -> ProbeResult {
     let how = OpenHow::new().flags(OFlag::O_RDONLY).resolve(resolve(args));
     let file = openat2(AT_FDCWD, args.path()?, how).at("openat2")?;
     shown(&read_up_to(&file, TEXT_CAP).at("read")?)
 }
 
-fn resolve(args: &Args) -> ResolveFlag {
+fn resolve(args: &ProbeArguments) -> ResolveFlag {
     let flag = |word: &std::ffi::OsStr| match word.to_str() {
         Some("beneath") => ResolveFlag::RESOLVE_BENEATH,
         Some("in-root") => ResolveFlag::RESOLVE_IN_ROOT,
@@ -79,5 +79,5 @@ fn resolve(args: &Args) -> ResolveFlag {
         Some("no-xdev") => ResolveFlag::RESOLVE_NO_XDEV,
         _ => ResolveFlag::empty(),
     };
-    args.words("resolve").into_iter().map(flag).collect()
+    args.list_values("resolve").into_iter().map(flag).collect()
 }

@@ -6,7 +6,7 @@ mod linux;
 mod meta;
 mod names;
 mod open;
-mod ways;
+mod other_calls;
 
 pub(crate) use content::{append, create, read, truncate, write};
 pub(crate) use meta::{ACCESS_WORDS, access, chmod, chown, getxattr, setxattr, stat, utimes};
@@ -14,7 +14,7 @@ pub(crate) use names::{
     RENAME_WORDS, link, mkdir, mknod_fifo, readdir, readlink, rename, rmdir, symlink, unlink,
 };
 pub(crate) use open::{OPEN_WORDS, open};
-pub(crate) use ways::{mmap_read, mmap_write, read_at};
+pub(crate) use other_calls::{mmap_read, mmap_write, read_at};
 #[cfg(target_os = "linux")]
 pub(crate) use {
     content::read_file,

@@ -3,21 +3,21 @@
 use nix::fcntl::{AT_FDCWD, OFlag, openat};
 use nix::sys::stat::Mode;
 
-use crate::args::Args;
-use crate::seen::{At, Seen, done};
+use crate::args::ProbeArguments;
+use crate::outcome::{CallContext, ProbeResult, done};
 
 /// Words of `--flags`. Without an access word the file is opened for reading.
 pub(crate) const OPEN_WORDS: &[&str] =
     &["read", "write", "rdwr", "append", "creat", "trunc", "excl", "nofollow", "directory"];
 
-pub(crate) fn open(args: &Args) -> Seen {
+pub(crate) fn open(args: &ProbeArguments) -> ProbeResult {
     let mode = Mode::from_bits_truncate(args.mode_or(0o644)? as libc::mode_t);
     openat(AT_FDCWD, args.path()?, flags(args), mode).at("openat")?;
     done()
 }
 
-fn flags(args: &Args) -> OFlag {
-    let words = args.words("flags");
+fn flags(args: &ProbeArguments) -> OFlag {
+    let words = args.list_values("flags");
     let has = |word: &str| words.iter().any(|given| *given == word);
     let access = match (has("read"), has("write"), has("rdwr")) {
         (_, _, true) | (true, true, _) => OFlag::O_RDWR,

@@ -4,8 +4,8 @@
 use std::ffi::OsStr;
 use std::os::unix::ffi::OsStrExt;
 
-use crate::args::Args;
-use crate::seen::{Seen, done};
+use crate::args::ProbeArguments;
+use crate::outcome::{ProbeResult, done};
 use crate::usage::UsageError;
 
 use super::target;
@@ -20,11 +20,11 @@ const ADDRESS: [u8; 4] = [0, 1, 0, 1];
 pub(crate) const OVER_WORDS: &[&str] = &["udp", "tcp"];
 
 /// Succeeds if the kernel took the question; the probe waits for no answer.
-pub(crate) fn dns_query(args: &Args) -> Seen {
+pub(crate) fn dns_query(args: &ProbeArguments) -> ProbeResult {
     let question = question(args.one("name")?)
         .ok_or_else(|| UsageError::bad("name", "expected labels of 1 to 63 bytes"))?;
     match args.maybe("over").and_then(OsStr::to_str) {
-        Some("tcp") => super::tcp::say(target(args)?, &framed(&question))?,
+        Some("tcp") => super::tcp::connect_and_send(target(args)?, &framed(&question))?,
         _ => datagram(target(args)?, &question, "sendto")?,
     }
     done()

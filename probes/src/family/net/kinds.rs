@@ -1,11 +1,11 @@
 //! `socket`: the creation of a socket of some kind.
 
-use crate::args::Args;
-use crate::seen::{At, Seen, Stop, done};
+use crate::args::ProbeArguments;
+use crate::outcome::{CallContext, ProbeError, ProbeResult, done};
 use crate::sys;
 
 /// Opens one and closes it again.
-pub(crate) fn socket(args: &Args) -> Seen {
+pub(crate) fn socket(args: &ProbeArguments) -> ProbeResult {
     let (family, kind, protocol) = match args.one("kind")?.to_str() {
         Some("tcp") => (libc::AF_INET, libc::SOCK_STREAM, 0),
         Some("udp") => (libc::AF_INET, libc::SOCK_DGRAM, 0),
@@ -18,7 +18,7 @@ pub(crate) fn socket(args: &Args) -> Seen {
         Some("mptcp") => (libc::AF_INET, libc::SOCK_STREAM, libc::IPPROTO_MPTCP),
         Some("vsock") => (libc::AF_VSOCK, libc::SOCK_STREAM, 0),
         Some("alg") => (libc::AF_ALG, libc::SOCK_SEQPACKET, 0),
-        other => return Err(Stop::Fault(format!("no socket is of kind {other:?}"))),
+        other => return Err(ProbeError::Fault(format!("no socket is of kind {other:?}"))),
     };
     sys::socket(family, kind, protocol).at("socket")?;
     done()

@@ -16,9 +16,9 @@ use std::os::fd::OwnedFd;
 
 use nix::sys::socket::{MsgFlags, send};
 
-use crate::args::Args;
-use crate::out::raw;
-use crate::seen::{At, Stop};
+use crate::args::ProbeArguments;
+use crate::outcome::{CallContext, ProbeError};
+use crate::output::raw;
 use crate::usage::UsageError;
 
 pub(crate) use dns::{OVER_WORDS, dns_query};
@@ -39,7 +39,7 @@ pub(crate) use {
 const CONNECT_MS: u16 = 2000;
 
 /// Sends all of `--send` over a connected socket.
-fn greet(socket: &OwnedFd, args: &Args) -> Result<(), Stop> {
+fn greet(socket: &OwnedFd, args: &ProbeArguments) -> Result<(), ProbeError> {
     let mut rest = args.bytes("send");
     while !rest.is_empty() {
         let sent = send(raw(socket), rest, MsgFlags::empty()).at("send")?;
@@ -49,7 +49,7 @@ fn greet(socket: &OwnedFd, args: &Args) -> Result<(), Stop> {
 }
 
 /// `--addr`, with `--mapped` as IPv6 writes an IPv4 address: `::ffff:127.0.0.1`.
-fn target(args: &Args) -> Result<SocketAddr, UsageError> {
+fn target(args: &ProbeArguments) -> Result<SocketAddr, UsageError> {
     let address = args.address()?.ok_or_else(|| UsageError::missing("addr"))?;
     match (args.has("mapped"), address.ip()) {
         (false, _) => Ok(address),

@@ -6,9 +6,9 @@ use nix::sys::socket::{
     AddressFamily, MsgFlags, SockFlag, SockProtocol, SockType, SockaddrIn, sendto, socket,
 };
 
-use crate::args::Args;
-use crate::out::raw;
-use crate::seen::{At, Seen, done};
+use crate::args::ProbeArguments;
+use crate::outcome::{CallContext, ProbeResult, done};
+use crate::output::raw;
 use crate::usage::UsageError;
 
 /// Bytes of an IPv4 header without options, and of a UDP header.
@@ -18,7 +18,7 @@ const UDP: u8 = 17;
 
 /// Sends `--text` to `--addr`. Success means that the kernel took the datagram; only a listener
 /// shows that it arrived.
-pub(crate) fn raw_udp_send(args: &Args) -> Seen {
+pub(crate) fn raw_udp_send(args: &ProbeArguments) -> ProbeResult {
     let Some(SocketAddr::V4(to)) = args.address()? else {
         return Err(UsageError::bad("addr", "expected an IPv4 address").into());
     };

@@ -10,13 +10,13 @@ use nix::sys::socket::{
 };
 
 use super::unix::{bound_to, reach};
-use crate::args::Args;
-use crate::out::{raw, read_up_to, write_all};
-use crate::seen::{At, Seen, Stop, done};
+use crate::args::ProbeArguments;
+use crate::outcome::{CallContext, ProbeError, ProbeResult, done};
+use crate::output::{raw, read_up_to, write_all};
 use crate::sys;
 
 /// The end of a pipe goes over a socket pair and still works.
-pub(crate) fn scm_rights(_: &Args) -> Seen {
+pub(crate) fn scm_rights(_: &ProbeArguments) -> ProbeResult {
     let flags = SockFlag::empty();
     let pair = socketpair(AddressFamily::Unix, SockType::Stream, None, flags).at("socketpair")?;
     let (read, write) = nix::unistd::pipe().at("pipe")?;
@@ -25,13 +25,13 @@ pub(crate) fn scm_rights(_: &Args) -> Seen {
     let taken = take(&pair.1)?;
     write_all(&write, b"?").at("write")?;
     if read_up_to(&taken, 1).at("read")? != b"?" {
-        return Err(Stop::Fault("the descriptor led somewhere else".to_owned()));
+        return Err(ProbeError::Fault("the descriptor led somewhere else".to_owned()));
     }
     done()
 }
 
 /// Hands a descriptor open on `--file` to the listener at `--path`.
-pub(crate) fn unix_send_fd(args: &Args) -> Seen {
+pub(crate) fn unix_send_fd(args: &ProbeArguments) -> ProbeResult {
     let file = openat(AT_FDCWD, args.one("file")?, OFlag::O_RDONLY, nix::sys::stat::Mode::empty());
     let file = file.at("openat")?;
     let socket = reach(&bound_to(args.path()?)?)?;
@@ -41,7 +41,7 @@ pub(crate) fn unix_send_fd(args: &Args) -> Seen {
     done()
 }
 
-fn give(socket: &OwnedFd, fd: &OwnedFd, bytes: &[u8]) -> Result<(), Stop> {
+fn give(socket: &OwnedFd, fd: &OwnedFd, bytes: &[u8]) -> Result<(), ProbeError> {
     let fds = [raw(fd)];
     let rights = [ControlMessage::ScmRights(&fds)];
     let parts = [IoSlice::new(bytes)];
@@ -49,7 +49,7 @@ fn give(socket: &OwnedFd, fd: &OwnedFd, bytes: &[u8]) -> Result<(), Stop> {
     sent.at("sendmsg").map(drop)
 }
 
-fn take(socket: &OwnedFd) -> Result<OwnedFd, Stop> {
+fn take(socket: &OwnedFd) -> Result<OwnedFd, ProbeError> {
     let (mut byte, mut space) = ([0; 1], nix::cmsg_space!([i32; 1]));
     let mut parts = [IoSliceMut::new(&mut byte)];
     let flags = MsgFlags::empty();
@@ -59,5 +59,5 @@ fn take(socket: &OwnedFd) -> Result<OwnedFd, Stop> {
         ControlMessageOwned::ScmRights(fds) => fds.first().copied(),
         _ => None,
     });
-    received.map(sys::own).ok_or_else(|| Stop::Fault("no descriptor came".to_owned()))
+    received.map(sys::own).ok_or_else(|| ProbeError::Fault("no descriptor came".to_owned()))
 }

@@ -18,13 +18,13 @@ use nix::sys::socket::{MsgFlags, sendto, setsockopt, sockopt::SendTimeout};
 use nix::sys::time::{TimeVal, TimeValLike};
 
 use super::{CONNECT_MS, greet, target};
-use crate::args::Args;
-use crate::out::{raw, write_all};
-use crate::record::Value;
-use crate::seen::{At, Seen, Stop, done, seen};
+use crate::args::ProbeArguments;
+use crate::outcome::{CallContext, ProbeError, ProbeResult, done, succeed_with};
+use crate::output::{raw, write_all};
+use crate::record::DetailValue;
 use crate::sys;
 
-pub(crate) fn tcp_connect(args: &Args) -> Seen {
+pub(crate) fn tcp_connect(args: &ProbeArguments) -> ProbeResult {
     let address = target(args)?;
     let socket = stream(family(address))?;
     reach(&socket, &SockaddrStorage::from(address))?;
@@ -33,7 +33,7 @@ pub(crate) fn tcp_connect(args: &Args) -> Seen {
 }
 
 /// Connects and sends `bytes`.
-pub(super) fn say(address: SocketAddr, bytes: &[u8]) -> Result<(), Stop> {
+pub(super) fn connect_and_send(address: SocketAddr, bytes: &[u8]) -> Result<(), ProbeError> {
     let socket = stream(family(address))?;
     reach(&socket, &SockaddrStorage::from(address))?;
     write_all(&socket, bytes).at("send")
@@ -42,7 +42,7 @@ pub(super) fn say(address: SocketAddr, bytes: &[u8]) -> Result<(), Stop> {
 /// Connects and sends in one call. Without a cookie from an earlier connection the kernel makes
 /// a plain one first, for as long as `CONNECT_MS`.
 #[cfg(target_os = "linux")]
-pub(crate) fn tcp_fastopen(args: &Args) -> Seen {
+pub(crate) fn tcp_fastopen(args: &ProbeArguments) -> ProbeResult {
     let address = target(args)?;
     let socket = stream(family(address))?;
     let limit = TimeVal::milliseconds(CONNECT_MS.into());
@@ -54,17 +54,18 @@ pub(crate) fn tcp_fastopen(args: &Args) -> Seen {
 }
 
 /// Reports the `port`; the listener is gone with the probe.
-pub(crate) fn tcp_listen(args: &Args) -> Seen {
+pub(crate) fn tcp_listen(args: &ProbeArguments) -> ProbeResult {
     let (_listener, bound) = listener(args)?;
     let port = bound.as_sockaddr_in().map(nix::sys::socket::SockaddrIn::port);
     let port = port.or_else(|| bound.as_sockaddr_in6().map(nix::sys::socket::SockaddrIn6::port));
-    let port = port.ok_or_else(|| Stop::Fault("bound to no port".to_owned()))?;
-    seen([("port", Value::Number(port.into()))])
+    let port = port.ok_or_else(|| ProbeError::Fault("bound to no port".to_owned()))?;
+    succeed_with([("port", DetailValue::Number(port.into()))])
 }
 
-pub(crate) fn tcp_listen_connect(args: &Args) -> Seen {
+pub(crate) fn tcp_listen_connect(args: &ProbeArguments) -> ProbeResult {
     let (listener, bound) = listener(args)?;
-    let family = bound.family().ok_or_else(|| Stop::Fault("bound to no family".to_owned()))?;
+    let family =
+        bound.family().ok_or_else(|| ProbeError::Fault("bound to no family".to_owned()))?;
     let client = stream(family)?;
     reach(&client, &bound)?;
     drop(sys::own(accept(raw(&listener)).at("accept")?));
@@ -72,7 +73,7 @@ pub(crate) fn tcp_listen_connect(args: &Args) -> Seen {
 }
 
 /// Listens on `--addr`, on loopback unless told.
-fn listener(args: &Args) -> Result<(OwnedFd, SockaddrStorage), Stop> {
+fn listener(args: &ProbeArguments) -> Result<(OwnedFd, SockaddrStorage), ProbeError> {
     let address = args.address()?.unwrap_or((Ipv4Addr::LOCALHOST, 0).into());
     let listener = stream(family(address))?;
     bind(raw(&listener), &SockaddrStorage::from(address)).at("bind")?;
@@ -85,13 +86,13 @@ fn family(address: SocketAddr) -> AddressFamily {
     if address.is_ipv4() { AddressFamily::Inet } else { AddressFamily::Inet6 }
 }
 
-fn stream(family: AddressFamily) -> Result<OwnedFd, Stop> {
+fn stream(family: AddressFamily) -> Result<OwnedFd, ProbeError> {
     socket(family, SockType::Stream, SockFlag::empty(), None).at("socket")
 }
 
 /// Connects without blocking: a black hole shows as ETIMEDOUT of `poll`, which no
 /// kernel says within 2 s, so that it can be told from an answer.
-fn reach(socket: &OwnedFd, address: &dyn SockaddrLike) -> Result<(), Stop> {
+fn reach(socket: &OwnedFd, address: &dyn SockaddrLike) -> Result<(), ProbeError> {
     blocking(socket, false).at("fcntl")?;
     match connect(raw(socket), address) {
         Err(Errno::EINPROGRESS) => writable(socket)?,
@@ -100,10 +101,10 @@ fn reach(socket: &OwnedFd, address: &dyn SockaddrLike) -> Result<(), Stop> {
     blocking(socket, true).at("fcntl")
 }
 
-fn writable(socket: &OwnedFd) -> Result<(), Stop> {
+fn writable(socket: &OwnedFd) -> Result<(), ProbeError> {
     let mut fds = [PollFd::new(socket.as_fd(), PollFlags::POLLOUT)];
     if poll(&mut fds, PollTimeout::from(CONNECT_MS)).at("poll")? == 0 {
-        return Err(Stop::Refused { call: "poll", errno: Errno::ETIMEDOUT });
+        return Err(ProbeError::Refused { call: "poll", errno: Errno::ETIMEDOUT });
     }
     match getsockopt(socket, SocketError).at("getsockopt")? {
         0 => Ok(()),

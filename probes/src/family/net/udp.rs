@@ -9,9 +9,9 @@ use nix::sys::socket::{
 };
 
 use super::target;
-use crate::args::Args;
-use crate::out::raw;
-use crate::seen::{At, Seen, Stop, done};
+use crate::args::ProbeArguments;
+use crate::outcome::{CallContext, ProbeError, ProbeResult, done};
+use crate::output::raw;
 #[cfg(not(target_os = "linux"))]
 use crate::usage::UsageError;
 
@@ -19,14 +19,14 @@ use crate::usage::UsageError;
 pub(crate) const SEND_WORDS: &[&str] = &["sendto", "sendmsg", "sendmmsg", "send"];
 
 /// Success means that the kernel took the datagram; only a listener knows if it came.
-pub(crate) fn udp_send(args: &Args) -> Seen {
+pub(crate) fn udp_send(args: &ProbeArguments) -> ProbeResult {
     let via = args.maybe("via").and_then(std::ffi::OsStr::to_str).unwrap_or("sendto");
     datagram(target(args)?, args.bytes("text"), via)?;
     done()
 }
 
 /// Sends `bytes` by the call that `via` names.
-pub(super) fn datagram(address: SocketAddr, bytes: &[u8], via: &str) -> Result<(), Stop> {
+pub(super) fn datagram(address: SocketAddr, bytes: &[u8], via: &str) -> Result<(), ProbeError> {
     let family = if address.is_ipv4() { AddressFamily::Inet } else { AddressFamily::Inet6 };
     let socket = socket(family, SockType::Datagram, SockFlag::empty(), None).at("socket")?;
     let (fd, to, plain) = (raw(&socket), SockaddrStorage::from(address), MsgFlags::empty());
@@ -44,7 +44,7 @@ pub(super) fn datagram(address: SocketAddr, bytes: &[u8], via: &str) -> Result<(
 }
 
 #[cfg(target_os = "linux")]
-fn several(fd: i32, parts: &[IoSlice<'_>; 1], to: SockaddrStorage) -> Result<(), Stop> {
+fn several(fd: i32, parts: &[IoSlice<'_>; 1], to: SockaddrStorage) -> Result<(), ProbeError> {
     use nix::sys::socket::{ControlMessage, MultiHeaders, sendmmsg};
     let mut headers = MultiHeaders::<SockaddrStorage>::preallocate(1, None);
     let none: [ControlMessage<'_>; 0] = [];
@@ -53,6 +53,6 @@ fn several(fd: i32, parts: &[IoSlice<'_>; 1], to: SockaddrStorage) -> Result<(),
 }
 
 #[cfg(not(target_os = "linux"))]
-fn several(_: i32, _: &[IoSlice<'_>; 1], _: SockaddrStorage) -> Result<(), Stop> {
+fn several(_: i32, _: &[IoSlice<'_>; 1], _: SockaddrStorage) -> Result<(), ProbeError> {
     Err(UsageError::bad("via", "sendmmsg exists on Linux only").into())
 }

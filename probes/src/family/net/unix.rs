@@ -11,20 +11,20 @@ use nix::sys::socket::{
 use nix::sys::time::{TimeVal, TimeValLike};
 
 use super::{CONNECT_MS, greet};
-use crate::args::Args;
-use crate::out::{raw, read_up_to, write_all};
-use crate::seen::{At, Seen, Stop, done};
+use crate::args::ProbeArguments;
+use crate::outcome::{CallContext, ProbeError, ProbeResult, done};
+use crate::output::{raw, read_up_to, write_all};
 use crate::sys;
 use crate::usage::UsageError;
 
-pub(crate) fn unix_connect(args: &Args) -> Seen {
+pub(crate) fn unix_connect(args: &ProbeArguments) -> ProbeResult {
     let address = bound_to(args.path()?)?;
     greet(&reach(&address)?, args)?;
     done()
 }
 
 #[cfg(target_os = "linux")]
-pub(crate) fn abstract_connect(args: &Args) -> Seen {
+pub(crate) fn abstract_connect(args: &ProbeArguments) -> ProbeResult {
     let name = args.bytes("name");
     // Policies write such a name with an @ in front, as ss and lsof do; it is not part of it.
     let address = UnixAddr::new_abstract(name.strip_prefix(b"@").unwrap_or(name));
@@ -33,14 +33,14 @@ pub(crate) fn abstract_connect(args: &Args) -> Seen {
     done()
 }
 
-pub(crate) fn unix_dgram_send(args: &Args) -> Seen {
+pub(crate) fn unix_dgram_send(args: &ProbeArguments) -> ProbeResult {
     let address = bound_to(args.path()?)?;
     let socket = open(SockType::Datagram)?;
     sendto(raw(&socket), args.bytes("text"), &address, MsgFlags::empty()).at("sendto")?;
     done()
 }
 
-pub(crate) fn unix_listen(args: &Args) -> Seen {
+pub(crate) fn unix_listen(args: &ProbeArguments) -> ProbeResult {
     let address = bound_to(args.path()?)?;
     let listener = open(SockType::Stream)?;
     bind(raw(&listener), &address).at("bind")?;
@@ -52,7 +52,7 @@ pub(crate) fn unix_listen(args: &Args) -> Seen {
 
 /// Binds a socket of whole messages, leaves it there and passes one to itself.
 #[cfg(target_os = "linux")]
-pub(crate) fn unix_seqpacket(args: &Args) -> Seen {
+pub(crate) fn unix_seqpacket(args: &ProbeArguments) -> ProbeResult {
     let address = bound_to(args.path()?)?;
     let listener = open(SockType::SeqPacket)?;
     bind(raw(&listener), &address).at("bind")?;
@@ -62,14 +62,14 @@ pub(crate) fn unix_seqpacket(args: &Args) -> Seen {
     write_all(&client, b"!").at("write")?;
     let taken = sys::own(accept(raw(&listener)).at("accept")?);
     if read_up_to(&taken, 1).at("read")? != b"!" {
-        return Err(Stop::Fault("the socket passed on something else".to_owned()));
+        return Err(ProbeError::Fault("the socket passed on something else".to_owned()));
     }
     done()
 }
 
 /// Connects to a socket of whole messages bound to a path.
 #[cfg(target_os = "linux")]
-pub(crate) fn seqpacket_connect(args: &Args) -> Seen {
+pub(crate) fn seqpacket_connect(args: &ProbeArguments) -> ProbeResult {
     let address = bound_to(args.path()?)?;
     let socket = open(SockType::SeqPacket)?;
     connect(raw(&socket), &address).at("connect")?;
@@ -77,14 +77,14 @@ pub(crate) fn seqpacket_connect(args: &Args) -> Seen {
     done()
 }
 
-pub(crate) fn socketpair(_: &Args) -> Seen {
+pub(crate) fn socketpair(_: &ProbeArguments) -> ProbeResult {
     let flags = SockFlag::empty();
     let (here, there) =
         nix::sys::socket::socketpair(AddressFamily::Unix, SockType::Stream, None, flags)
             .at("socketpair")?;
     write_all(&here, b"!").at("write")?;
     if read_up_to(&there, 1).at("read")? != b"!" {
-        return Err(Stop::Fault("the pair passed on something else".to_owned()));
+        return Err(ProbeError::Fault("the pair passed on something else".to_owned()));
     }
     done()
 }
@@ -94,7 +94,7 @@ pub(super) fn bound_to(path: &OsStr) -> Result<UnixAddr, UsageError> {
     UnixAddr::new(path).map_err(|_| UsageError::bad("path", "too long for a socket address"))
 }
 
-fn open(kind: SockType) -> Result<OwnedFd, Stop> {
+fn open(kind: SockType) -> Result<OwnedFd, ProbeError> {
     let socket = socket(AddressFamily::Unix, kind, SockFlag::empty(), None).at("socket")?;
     // A full queue shows as EAGAIN instead of keeping us.
     let limit = TimeVal::milliseconds(CONNECT_MS.into());
@@ -102,7 +102,7 @@ fn open(kind: SockType) -> Result<OwnedFd, Stop> {
     Ok(socket)
 }
 
-pub(super) fn reach(address: &UnixAddr) -> Result<OwnedFd, Stop> {
+pub(super) fn reach(address: &UnixAddr) -> Result<OwnedFd, ProbeError> {
     let socket = open(SockType::Stream)?;
     connect(raw(&socket), address).at("connect")?;
     Ok(socket)

@@ -10,9 +10,9 @@ mod pidfd;
 mod privilege;
 #[cfg(target_os = "linux")]
 mod run;
-#[cfg(target_os = "linux")]
-mod see;
 mod signal;
+#[cfg(target_os = "linux")]
+mod visibility;
 
 pub(crate) use fds::{read_fd, write_fd};
 pub(crate) use privilege::setuid0;
@@ -25,6 +25,6 @@ pub(crate) use {
     pidfd::{pidfd_getfd, pidfd_open, pidfd_signal, process_vm_read},
     privilege::{caps, nnp, seccomp_mode},
     run::memfd_exec,
-    see::{list_pids, proc_root_read, read_environ},
     signal::ptrace_attach,
+    visibility::{list_pids, proc_root_read, read_environ},
 };

@@ -3,18 +3,18 @@
 use nix::mount::{MntFlags, MsFlags, mount, umount2};
 use nix::sched::{CloneFlags, unshare};
 
-use crate::args::Args;
-use crate::seen::{At, Seen, Stop, done};
-use crate::sys::{self, Failed};
+use crate::args::ProbeArguments;
+use crate::outcome::{CallContext, ProbeError, ProbeResult, done};
+use crate::sys::{self, FailedCall};
 
 const NONE: Option<&str> = None;
 
-pub(crate) fn unshare_user(_: &Args) -> Seen {
+pub(crate) fn unshare_user(_: &ProbeArguments) -> ProbeResult {
     unshare(CloneFlags::CLONE_NEWUSER).at("unshare")?;
     done()
 }
 
-pub(crate) fn mount_tmpfs(args: &Args) -> Seen {
+pub(crate) fn mount_tmpfs(args: &ProbeArguments) -> ProbeResult {
     if args.maybe("via").is_some_and(|via| via == "fsmount") {
         return known(sys::fsmount_tmpfs(args.path()?));
     }
@@ -23,14 +23,14 @@ pub(crate) fn mount_tmpfs(args: &Args) -> Seen {
     done()
 }
 
-pub(crate) fn umount(args: &Args) -> Seen {
+pub(crate) fn umount(args: &ProbeArguments) -> ProbeResult {
     let flags = if args.has("detach") { MntFlags::MNT_DETACH } else { MntFlags::empty() };
     umount2(args.path()?, flags).at("umount2")?;
     done()
 }
 
 /// Clears the read-only flag of the mount, which is the one a sandbox sets.
-pub(crate) fn remount_rw(args: &Args) -> Seen {
+pub(crate) fn remount_rw(args: &ProbeArguments) -> ProbeResult {
     if args.maybe("via").is_some_and(|via| via == "mount-setattr") {
         sys::clear_read_only(args.path()?).at("mount_setattr")?;
         return done();
@@ -41,7 +41,7 @@ pub(crate) fn remount_rw(args: &Args) -> Seen {
 }
 
 /// Mounts `--path` at `--to` as well, without the mounts below it.
-pub(crate) fn bind_mount(args: &Args) -> Seen {
+pub(crate) fn bind_mount(args: &ProbeArguments) -> ProbeResult {
     let (from, to) = (args.path()?, args.one("to")?);
     if args.maybe("via").is_some_and(|via| via == "open-tree") {
         return known(sys::clone_tree(from, to));
@@ -50,7 +50,7 @@ pub(crate) fn bind_mount(args: &Args) -> Seen {
     done()
 }
 
-fn known(tried: Result<(), Failed>) -> Seen {
-    tried.map_err(|(call, errno)| Stop::Refused { call, errno })?;
+fn known(tried: Result<(), FailedCall>) -> ProbeResult {
+    tried.map_err(|(call, errno)| ProbeError::Refused { call, errno })?;
     done()
 }

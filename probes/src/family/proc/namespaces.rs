@@ -7,14 +7,14 @@ use nix::sys::stat::Mode;
 use nix::unistd::{execve, getegid, geteuid, gethostname, sethostname};
 
 use super::run::{c_string, environment, run};
-use crate::args::Args;
-use crate::out::write_all;
-use crate::seen::{At, Seen, Stop, done};
+use crate::args::ProbeArguments;
+use crate::outcome::{CallContext, ProbeError, ProbeResult, done};
+use crate::output::write_all;
 
 const NONE: Option<&str> = None;
 
 /// Makes the namespaces, and with `--sh` runs a line in them.
-pub(crate) fn unshare(args: &Args) -> Seen {
+pub(crate) fn unshare(args: &ProbeArguments) -> ProbeResult {
     enter(flags(args))?;
     let Some(line) = args.maybe("sh") else { return done() };
     let argv = [c"sh".to_owned(), c"-c".to_owned(), c_string(line)?];
@@ -24,7 +24,7 @@ pub(crate) fn unshare(args: &Args) -> Seen {
 }
 
 /// Works in user and mount namespaces of its own, on a file system made for it.
-pub(crate) fn pivot_root(args: &Args) -> Seen {
+pub(crate) fn pivot_root(args: &ProbeArguments) -> ProbeResult {
     let (path, tmpfs) = (args.path()?, Some("tmpfs"));
     enter(CloneFlags::CLONE_NEWUSER | CloneFlags::CLONE_NEWNS)?;
     mount(tmpfs, path, tmpfs, MsFlags::empty(), NONE).at("mount")?;
@@ -32,19 +32,19 @@ pub(crate) fn pivot_root(args: &Args) -> Seen {
     done()
 }
 
-pub(crate) fn chroot(args: &Args) -> Seen {
+pub(crate) fn chroot(args: &ProbeArguments) -> ProbeResult {
     nix::unistd::chroot(args.path()?).at("chroot")?;
     done()
 }
 
 /// Sets the name that the host has already.
-pub(crate) fn hostname_same(_: &Args) -> Seen {
+pub(crate) fn hostname_same(_: &ProbeArguments) -> ProbeResult {
     sethostname(gethostname().at("gethostname")?).at("sethostname")?;
     done()
 }
 
 /// Enters new namespaces, as root of a new user namespace; no mount ever leads out of them.
-fn enter(flags: CloneFlags) -> Result<(), Stop> {
+fn enter(flags: CloneFlags) -> Result<(), ProbeError> {
     let (uid, gid) = (geteuid(), getegid());
     leave(flags).at("unshare")?;
     if flags.contains(CloneFlags::CLONE_NEWUSER) {
@@ -58,12 +58,12 @@ fn enter(flags: CloneFlags) -> Result<(), Stop> {
     Ok(())
 }
 
-fn put(file: &str, text: &str) -> Result<(), Stop> {
+fn put(file: &str, text: &str) -> Result<(), ProbeError> {
     let file = openat(AT_FDCWD, file, OFlag::O_WRONLY, Mode::empty()).at("openat")?;
     write_all(&file, text.as_bytes()).at("write")
 }
 
-fn flags(args: &Args) -> CloneFlags {
+fn flags(args: &ProbeArguments) -> CloneFlags {
     let flag = |word: &std::ffi::OsStr| match word.to_str() {
         Some("user") => CloneFlags::CLONE_NEWUSER,
         Some("mount") => CloneFlags::CLONE_NEWNS,
@@ -74,5 +74,5 @@ fn flags(args: &Args) -> CloneFlags {
         Some("cgroup") => CloneFlags::CLONE_NEWCGROUP,
         _ => CloneFlags::empty(),
     };
-    args.words("flags").into_iter().map(flag).collect()
+    args.list_values("flags").into_iter().map(flag).collect()
 }

@@ -7,22 +7,22 @@ use nix::sys::stat::Mode;
 use nix::sys::uio::{RemoteIoVec, process_vm_readv};
 use nix::unistd::Pid;
 
-use super::see::slurp;
-use crate::args::Args;
-use crate::out::write_all;
-use crate::record::Value;
-use crate::seen::{At, Seen, done, seen};
+use super::visibility::slurp;
+use crate::args::ProbeArguments;
+use crate::outcome::{CallContext, ProbeResult, done, succeed_with};
+use crate::output::write_all;
+use crate::record::DetailValue;
 use crate::sys;
 
 /// An address at which nothing is mapped: the kernel checks permission before it looks.
 const NOWHERE: usize = 4096;
 
-pub(crate) fn pidfd_open(args: &Args) -> Seen {
+pub(crate) fn pidfd_open(args: &ProbeArguments) -> ProbeResult {
     sys::pidfd_open(args.pid()?).at("pidfd_open")?;
     done()
 }
 
-pub(crate) fn pidfd_signal(args: &Args) -> Seen {
+pub(crate) fn pidfd_signal(args: &ProbeArguments) -> ProbeResult {
     let signal = args.signal()?.map_or(0, |signal| signal as i32);
     let process = sys::pidfd_open(args.pid()?).at("pidfd_open")?;
     sys::pidfd_send_signal(&process, signal).at("pidfd_send_signal")?;
@@ -30,7 +30,7 @@ pub(crate) fn pidfd_signal(args: &Args) -> Seen {
 }
 
 /// Takes a copy of a descriptor, and with `--text` uses it.
-pub(crate) fn pidfd_getfd(args: &Args) -> Seen {
+pub(crate) fn pidfd_getfd(args: &ProbeArguments) -> ProbeResult {
     let number = i32::try_from(args.number_or("fd", 0)?).unwrap_or(i32::MAX);
     let process = sys::pidfd_open(args.pid()?).at("pidfd_open")?;
     let stolen = sys::pidfd_getfd(&process, number).at("pidfd_getfd")?;
@@ -39,7 +39,7 @@ pub(crate) fn pidfd_getfd(args: &Args) -> Seen {
 }
 
 /// Reads the first byte of the first mapping, and copies it to `--to`.
-pub(crate) fn process_vm_read(args: &Args) -> Seen {
+pub(crate) fn process_vm_read(args: &ProbeArguments) -> ProbeResult {
     let pid = args.pid()?;
     let mut byte = [0; 1];
     let from = [RemoteIoVec { base: mapped(pid).unwrap_or(NOWHERE), len: 1 }];
@@ -50,7 +50,7 @@ pub(crate) fn process_vm_read(args: &Args) -> Seen {
         let copy = openat(AT_FDCWD, to, flags, Mode::from_bits_truncate(0o644)).at("openat")?;
         write_all(&copy, &byte[..count]).at("write")?;
     }
-    seen([("bytes", Value::Number(count as u64))])
+    succeed_with([("bytes", DetailValue::Number(count as u64))])
 }
 
 /// The address of the first mapping, if /proc tells.

@@ -9,20 +9,20 @@ use nix::sys::signal::Signal;
 use nix::sys::stat::Mode;
 use nix::unistd::{alarm, execveat};
 
-use crate::args::Args;
-use crate::limit;
+use crate::args::ProbeArguments;
+use crate::deadline;
 use crate::observe::report_pipe;
-use crate::out::{read_up_to, write_all};
+use crate::outcome::{CallContext, ProbeError, ProbeResult, succeed_with};
+use crate::output::{read_up_to, write_all};
 use crate::program::exit;
-use crate::record::Value;
-use crate::seen::{At, Seen, Stop, seen};
-use crate::sys::{self, Forked, Status};
+use crate::record::DetailValue;
+use crate::sys::{self, ChildStatus, ForkSide};
 
 /// The largest program that is copied into memory, in bytes.
 const PROGRAM_CAP: usize = 64 << 20;
 
 /// Copies a program into memory and executes it there; a script needs a shell and /dev/fd.
-pub(crate) fn memfd_exec(args: &Args) -> Seen {
+pub(crate) fn memfd_exec(args: &ProbeArguments) -> ProbeResult {
     let path = args.path()?;
     let file = openat(AT_FDCWD, path, OFlag::O_RDONLY, Mode::empty()).at("openat")?;
     let program = read_up_to(&file, PROGRAM_CAP).at("read")?;
@@ -37,8 +37,8 @@ pub(crate) fn memfd_exec(args: &Args) -> Seen {
     })
 }
 
-pub(super) fn c_string(text: &OsStr) -> Result<CString, Stop> {
-    sys::c_string(text).map_err(|_| Stop::Fault("a NUL byte in an argument".to_owned()))
+pub(super) fn c_string(text: &OsStr) -> Result<CString, ProbeError> {
+    sys::c_string(text).map_err(|_| ProbeError::Fault("a NUL byte in an argument".to_owned()))
 }
 
 pub(super) fn environment() -> Vec<CString> {
@@ -53,17 +53,17 @@ pub(super) fn environment() -> Vec<CString> {
 
 /// Runs what `exec` executes in a child: its `exit`, 128+n for signal n. `exec` comes back
 /// only with what was said to `call`.
-pub(super) fn run(call: &'static str, exec: impl FnOnce() -> Errno) -> Seen {
+pub(super) fn run(call: &'static str, exec: impl FnOnce() -> Errno) -> ProbeResult {
     let (read, write) = report_pipe()?;
     match sys::fork().at("fork")? {
-        Forked::Child => {
+        ForkSide::Child => {
             drop(read);
             let errno = prepared().map_or_else(|errno| errno, |()| exec());
             // Without the number the parent takes it for a fault.
             let _ = write_all(&write, &(errno as i32).to_ne_bytes());
             sys::exit_now(exit::FAULT);
         }
-        Forked::Parent(child) => {
+        ForkSide::Parent(child) => {
             drop(write);
             let told = read_up_to(&read, 4).at("read")?;
             let ended = sys::wait(child).at("waitpid")?;
@@ -77,18 +77,18 @@ pub(super) fn run(call: &'static str, exec: impl FnOnce() -> Errno) -> Seen {
 fn prepared() -> nix::Result<()> {
     sys::default_action(Signal::SIGPIPE)?;
     sys::default_action(Signal::SIGALRM)?;
-    alarm::set(limit::LONGEST);
+    alarm::set(deadline::LONGEST);
     Ok(())
 }
 
-fn concluded(call: &'static str, told: &[u8], ended: &Status) -> Seen {
+fn concluded(call: &'static str, told: &[u8], ended: &ChildStatus) -> ProbeResult {
     if let Ok(number) = told.try_into() {
         let errno = Errno::from_raw(i32::from_ne_bytes(number));
-        return Err(Stop::Refused { call, errno });
+        return Err(ProbeError::Refused { call, errno });
     }
     let code = match ended {
-        Status::Exited(code) => *code,
-        Status::Signaled(signal) => exit::SIGNAL_BASE + signal,
+        ChildStatus::Exited(code) => *code,
+        ChildStatus::Signaled(signal) => exit::SIGNAL_BASE + signal,
     };
-    seen([("exit", Value::Number(u64::from(code.unsigned_abs())))])
+    succeed_with([("exit", DetailValue::Number(u64::from(code.unsigned_abs())))])
 }

@@ -1,6 +1,6 @@
 //! The list of commands that run outside the sandbox: [`bypassed_by`]. Pure.
 
-use boxproof_cases::protocol::Reading;
+use boxproof_cases::protocol::SourcePrecedence;
 use globset::{GlobBuilder, GlobMatcher};
 
 /// Characters that can start or join a second command, or redirect output, quoted or not.
@@ -10,15 +10,15 @@ const BLANKS: [char; 2] = [' ', '\t'];
 
 /// Patterns of commands, and how they are read.
 #[derive(Debug, Clone, Copy)]
-pub struct Bypass<'a> {
+pub struct BypassPatterns<'a> {
     /// The list.
     pub patterns: &'a [String],
-    /// Under [`Reading::Adr`] a wildcard in a program's name stops at a slash.
-    pub reading: Reading,
+    /// Under [`SourcePrecedence::Adr`] a wildcard in a program's name stops at a slash.
+    pub reading: SourcePrecedence,
 }
 
 /// The pattern that takes the shell line `command` out of the sandbox, if one does.
-pub fn bypassed_by<'a>(bypass: Bypass<'a>, command: &str) -> Option<&'a str> {
+pub fn bypassed_by<'a>(bypass: BypassPatterns<'a>, command: &str) -> Option<&'a str> {
     let program = command.split(BLANKS).find(|word| !word.is_empty())?;
     if command.contains(OPERATORS) || is_assignment(program) {
         return None;
@@ -35,8 +35,8 @@ fn is_assignment(word: &str) -> bool {
 }
 
 /// A pattern with a space is about the whole line, any other about its first word.
-fn matches(pattern: &str, reading: Reading, command: &str, program: &str) -> bool {
-    let stops = reading == Reading::Adr;
+fn matches(pattern: &str, reading: SourcePrecedence, command: &str, program: &str) -> bool {
+    let stops = reading == SourcePrecedence::Adr;
     let glob = |pattern: &str, stops, text: &str| {
         matcher(pattern, stops).is_some_and(|glob| glob.is_match(text))
     };
@@ -63,16 +63,16 @@ pub(super) fn useless(patterns: &[String]) -> impl Iterator<Item = String> {
 }
 
 #[cfg(test)]
-mod smuggled;
+mod injection;
 
 #[cfg(test)]
 mod tests {
     use super::*;
     use rstest::rstest;
 
-    fn taken_out(pattern: &str, reading: Reading, command: &str) -> bool {
+    fn taken_out(pattern: &str, reading: SourcePrecedence, command: &str) -> bool {
         let patterns = [pattern.to_owned()];
-        bypassed_by(Bypass { patterns: &patterns, reading }, command).is_some()
+        bypassed_by(BypassPatterns { patterns: &patterns, reading }, command).is_some()
     }
 
     #[rstest]
@@ -111,7 +111,7 @@ mod tests {
         #[case] command: &str,
         #[case] expected: bool,
     ) {
-        for reading in [Reading::Adr, Reading::Head] {
+        for reading in [SourcePrecedence::Adr, SourcePrecedence::Head] {
             assert_eq!(taken_out(pattern, reading, command), expected, "{reading:?}");
         }
     }
@@ -121,8 +121,8 @@ mod tests {
     #[case("cargo* build", "cargo/../evil build")]
     #[case("*git", "/usr/bin/git")]
     fn a_wildcard_in_a_name_stops_at_a_slash(#[case] pattern: &str, #[case] command: &str) {
-        assert!(!taken_out(pattern, Reading::Adr, command));
-        assert!(taken_out(pattern, Reading::Head, command));
+        assert!(!taken_out(pattern, SourcePrecedence::Adr, command));
+        assert!(taken_out(pattern, SourcePrecedence::Head, command));
     }
 
     #[test]
@@ -130,8 +130,8 @@ mod tests {
         for operator in OPERATORS {
             let lines = [format!("git x{operator}y"), format!("git commit -m 'a{operator}b'")];
             for line in lines {
-                assert!(!taken_out("git", Reading::Adr, &line), "{line:?}");
-                assert!(!taken_out("git *", Reading::Head, &line), "{line:?}");
+                assert!(!taken_out("git", SourcePrecedence::Adr, &line), "{line:?}");
+                assert!(!taken_out("git *", SourcePrecedence::Head, &line), "{line:?}");
             }
         }
     }

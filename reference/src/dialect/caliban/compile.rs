@@ -3,15 +3,16 @@
 use std::path::Path;
 
 use boxproof_cases::protocol::{
-    Command, EnvBase, EnvPolicy, Mode, Platform, Policy, Readable, Reading, Run, Stdin, WirePath,
+    Command, EnvBase, EnvPolicy, Mode, Policy, Readable, Run, SettingsPlatform, SourcePrecedence,
+    Stdin, WirePath,
 };
 
 use super::bypass::bypassed_by;
-use super::detect::Availability;
+use super::detect::SandboxAvailability;
 use super::error::SettingsError;
 use super::proxy;
 use super::scrub;
-use super::validate::Sound;
+use super::validate::ValidSettings;
 
 /// System directories that every command may read, besides those of the platform.
 const SYSTEM: [&str; 2] = ["/etc", "/opt"];
@@ -24,7 +25,7 @@ const CLOSED: &str = "network egress is blocked by the workspace sandbox; \
 
 /// A command, its run, and the facts of its session.
 #[derive(Clone, Copy)]
-pub struct Commanded<'a> {
+pub struct CommandContext<'a> {
     /// The command and how it is run.
     pub run: &'a Run,
     /// The launcher's variables, as far as their names are text.
@@ -33,7 +34,7 @@ pub struct Commanded<'a> {
     pub stands: &'a dyn Fn(&str) -> Option<bool>,
 }
 
-impl std::fmt::Debug for Commanded<'_> {
+impl std::fmt::Debug for CommandContext<'_> {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         f.debug_struct("Commanded").field("run", self.run).finish_non_exhaustive()
     }
@@ -41,7 +42,7 @@ impl std::fmt::Debug for Commanded<'_> {
 
 /// The compiled policy and run.
 #[derive(Debug, Clone, PartialEq)]
-pub struct Compiled {
+pub struct CompiledSettings {
     /// The policy.
     pub policy: Policy,
     /// The run.
@@ -59,16 +60,16 @@ pub struct Compiled {
 /// # Errors
 /// Where the settings grant nothing at the command's working directory, or only files.
 pub fn order(
-    sound: &Sound,
-    availability: &Availability,
-    commanded: Commanded<'_>,
-) -> Result<Compiled, SettingsError> {
-    let notes = sound.warnings(availability, Platform::Linux);
+    sound: &ValidSettings,
+    availability: &SandboxAvailability,
+    commanded: CommandContext<'_>,
+) -> Result<CompiledSettings, SettingsError> {
+    let notes = sound.warnings(availability, SettingsPlatform::Linux);
     let line = shell_line(&commanded.run.command);
     let bypassed = line.and_then(|line| bypassed_by(sound.bypass(), line));
     match (availability, bypassed) {
-        (Availability::Active, None) => confined(sound, commanded, notes),
-        (Availability::Active, Some(pattern)) => {
+        (SandboxAvailability::Active, None) => confined(sound, commanded, notes),
+        (SandboxAvailability::Active, Some(pattern)) => {
             let note =
                 format!("allow_unsandboxed_commands: {pattern:?} takes this out of the sandbox");
             let notes = notes.into_iter().chain([note]).collect();
@@ -91,25 +92,25 @@ fn shell_line(command: &Command) -> Option<&str> {
 }
 
 fn unconfined(
-    sound: &Sound,
-    commanded: Commanded<'_>,
+    sound: &ValidSettings,
+    commanded: CommandContext<'_>,
     notes: Vec<String>,
     bypassed: bool,
-) -> Compiled {
+) -> CompiledSettings {
     // A bypassed command keeps the whole environment, unless the settings are read under the ADR.
-    let scrubs = bypassed && sound.reading == Reading::Adr;
+    let scrubs = bypassed && sound.reading == SourcePrecedence::Adr;
     let env = if scrubs { environment(sound, commanded.names) } else { whole() };
     let run = Run { mechanism: "auto".to_owned(), ..commanded.run.clone() };
     let cwd = commanded.run.cwd.clone();
     let policy = Policy { mode: Mode::Unconfined, env, ..Policy::new(cwd.0) };
-    Compiled { policy, run, notes, lenient: false, on_failure: None }
+    CompiledSettings { policy, run, notes, lenient: false, on_failure: None }
 }
 
 fn confined(
-    sound: &Sound,
-    commanded: Commanded<'_>,
+    sound: &ValidSettings,
+    commanded: CommandContext<'_>,
     mut notes: Vec<String>,
-) -> Result<Compiled, SettingsError> {
+) -> Result<CompiledSettings, SettingsError> {
     let paths = &sound.paths;
     let mut granted =
         |list: &str, paths| {
@@ -126,7 +127,7 @@ fn confined(
     written.retain(|path| !lies_in(path, &paths.deny_read));
     read.extend(written.extract_if(.., |path| lies_in(path, &paths.deny_write)));
     notes.extend(proxy::keeps_lists(&sound.network));
-    seen(commanded.run.cwd.as_path(), read.iter().chain(&written))?;
+    require_visible(commanded.run.cwd.as_path(), read.iter().chain(&written))?;
     let (mode, workspace) = base(&written, commanded.stands)?;
     let wire = |list: &[String]| list.iter().map(WirePath::from).collect::<Vec<_>>();
     let policy = Policy {
@@ -136,29 +137,29 @@ fn confined(
         deny_read: wire(&paths.deny_read),
         deny_write: wire(&paths.deny_write),
         network: proxy::network(&sound.network),
-        env: proxy::told(&sound.network, environment(sound, commanded.names)),
+        env: proxy::with_socks_proxy(&sound.network, environment(sound, commanded.names)),
         ..Policy::new(workspace)
     };
     let run = Run { stdin: Stdin::Null, ..commanded.run.clone() };
     let on_failure = sound.egress_denied().then(|| CLOSED.to_owned());
-    Ok(Compiled { policy, run, notes, lenient: !sound.strict, on_failure })
+    Ok(CompiledSettings { policy, run, notes, lenient: !sound.strict, on_failure })
 }
 
 /// Devices that every command has anyway, fresh; binding the host's would break some of them.
 const DEVICES: [&str; 10] =
     ["null", "zero", "full", "random", "urandom", "tty", "stdin", "stdout", "stderr", "fd"];
 
-/// Splits the grants into used and ignored ones. A missing path is ignored under [`Reading::Head`];
+/// Splits the grants into used and ignored ones. A missing path is ignored under [`SourcePrecedence::Head`];
 /// under the ADR it is kept, and the plan makes it an error.
 fn grants(
-    reading: Reading,
+    reading: SourcePrecedence,
     paths: &[String],
     stands: &dyn Fn(&str) -> Option<bool>,
 ) -> (Vec<String>, Vec<String>) {
     let device =
         |path: &String| path.strip_prefix("/dev/").is_some_and(|name| DEVICES.contains(&name));
     let paths = paths.iter().filter(|path| !device(path)).cloned();
-    paths.partition(|path| reading == Reading::Adr || stands(path).is_some())
+    paths.partition(|path| reading == SourcePrecedence::Adr || stands(path).is_some())
 }
 
 /// Returns whether `path` is one of `denied`, or lies below one.
@@ -167,7 +168,7 @@ fn lies_in(path: &str, denied: &[String]) -> bool {
 }
 
 /// A command starts where it can see.
-fn seen<'a>(
+fn require_visible<'a>(
     cwd: &Path,
     mut granted: impl Iterator<Item = &'a String>,
 ) -> Result<(), SettingsError> {
@@ -191,12 +192,12 @@ fn base<'a>(
     // The plan reports a path that does not exist.
     let usable = written.iter().find(|path| stands(path) != Some(false));
     match (usable, written.first()) {
-        (Some(folder), _) => Ok((Mode::WorkspaceWrite, folder)),
+        (Some(directory), _) => Ok((Mode::WorkspaceWrite, directory)),
         // One that holds no program of ours, which would not be trusted there.
         (None, None) => Ok((Mode::ReadOnly, SYSTEM[0])),
         (None, Some(path)) => {
             let why = format!(
-                "filesystem.allow_write: {path:?} is no folder, and neither is another one; name the folder it lies in"
+                "filesystem.allow_write: {path:?} is no directory, and neither is another one; name the directory it lies in"
             );
             Err(SettingsError::config(why, None))
         }
@@ -214,7 +215,7 @@ fn readable(read: &[String], stands: &dyn Fn(&str) -> Option<bool>) -> Readable 
 }
 
 /// Every name that is kept is listed: the policy's own idea of secrets is another one.
-fn environment(sound: &Sound, names: &[String]) -> EnvPolicy {
+fn environment(sound: &ValidSettings, names: &[String]) -> EnvPolicy {
     if !sound.env.scrub_secrets {
         return whole();
     }

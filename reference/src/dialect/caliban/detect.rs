@@ -2,11 +2,11 @@
 
 use std::path::Path;
 
-use boxproof_cases::protocol::Platform;
+use boxproof_cases::protocol::SettingsPlatform;
 
-use super::error::{Kind, SettingsError};
-use super::validate::Sound;
-use crate::dialect::orbit::Place;
+use super::error::{SettingsError, SettingsErrorKind};
+use super::validate::ValidSettings;
+use crate::dialect::orbit::SourceLocation;
 
 /// The oldest `bwrap` that is taken.
 const NEED: (u32, u32) = (0, 5);
@@ -14,7 +14,7 @@ const NEED: (u32, u32) = (0, 5);
 const SANDBOX_EXEC: &str = "/usr/bin/sandbox-exec";
 
 /// Queries to a host.
-pub trait Look {
+pub trait HostInspector {
     /// Returns whether it is a regular file with an execute bit.
     fn is_program(&self, path: &Path) -> bool;
     /// Returns its output for `--version`; none if it cannot be run.
@@ -27,7 +27,7 @@ pub trait Look {
 
 /// The availability of confinement.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub enum Availability {
+pub enum SandboxAvailability {
     /// They are.
     Active,
     /// Commands are not confined: the settings disable the sandbox.
@@ -42,37 +42,43 @@ pub enum Availability {
 /// # Errors
 /// The reason why it is missing, where the settings make that an error.
 pub fn available(
-    sound: &Sound,
-    platform: Platform,
-    look: &dyn Look,
-) -> Result<Availability, SettingsError> {
+    sound: &ValidSettings,
+    platform: SettingsPlatform,
+    look: &dyn HostInspector,
+) -> Result<SandboxAvailability, SettingsError> {
     if !sound.enabled {
-        return Ok(Availability::Disabled);
+        return Ok(SandboxAvailability::Disabled);
     }
     let found = match platform {
-        Platform::Linux => linux(sound, look),
-        Platform::Macos => macos(sound, look),
-        Platform::Windows => Err(nowhere("windows")),
-        Platform::Wsl1 => Err(nowhere("wsl1")),
+        SettingsPlatform::Linux => linux(sound, look),
+        SettingsPlatform::Macos => macos(sound, look),
+        SettingsPlatform::Windows => Err(nowhere("windows")),
+        SettingsPlatform::Wsl1 => Err(nowhere("wsl1")),
     };
     match found {
-        Ok(()) => Ok(Availability::Active),
+        Ok(()) => Ok(SandboxAvailability::Active),
         Err(error) if sound.strict => Err(error),
-        Err(error) => Ok(Availability::Missing(error)),
+        Err(error) => Ok(SandboxAvailability::Missing(error)),
     }
 }
 
 fn nowhere(os: &str) -> SettingsError {
-    SettingsError { kind: Kind::UnsupportedPlatform { os: os.to_owned() }, place: None }
+    SettingsError {
+        kind: SettingsErrorKind::UnsupportedPlatform { os: os.to_owned() },
+        place: None,
+    }
 }
 
-fn missing(backend: &str, looked_at: &str, place: Option<&Place>) -> SettingsError {
+fn missing(backend: &str, looked_at: &str, place: Option<&SourceLocation>) -> SettingsError {
     let (backend, looked_at) = (backend.to_owned(), looked_at.to_owned());
-    SettingsError { kind: Kind::BackendUnavailable { backend, looked_at }, place: place.cloned() }
+    SettingsError {
+        kind: SettingsErrorKind::BackendUnavailable { backend, looked_at },
+        place: place.cloned(),
+    }
 }
 
 /// A bad program that settings name is never made up for by another one.
-fn linux(sound: &Sound, look: &dyn Look) -> Result<(), SettingsError> {
+fn linux(sound: &ValidSettings, look: &dyn HostInspector) -> Result<(), SettingsError> {
     let Some((path, place)) = &sound.bwrap else {
         return match look.own() {
             None => Ok(()),
@@ -92,7 +98,7 @@ fn linux(sound: &Sound, look: &dyn Look) -> Result<(), SettingsError> {
 }
 
 /// Checks the version, compared by numbers; a text without a version is too old.
-fn new_enough(said: &[u8], place: &Place) -> Result<(), SettingsError> {
+fn new_enough(said: &[u8], place: &SourceLocation) -> Result<(), SettingsError> {
     let said = String::from_utf8_lossy(said);
     let version = said.split_whitespace().find_map(parsed);
     if version.is_some_and(|version| version >= NEED) {
@@ -100,7 +106,7 @@ fn new_enough(said: &[u8], place: &Place) -> Result<(), SettingsError> {
     }
     let found = version.map_or(said.into_owned(), |(major, minor)| format!("{major}.{minor}"));
     let (backend, need) = ("bwrap".to_owned(), format!("{}.{}", NEED.0, NEED.1));
-    let kind = Kind::BackendTooOld { backend, found, need };
+    let kind = SettingsErrorKind::BackendTooOld { backend, found, need };
     Err(SettingsError { kind, place: Some(place.clone()) })
 }
 
@@ -111,7 +117,7 @@ fn parsed(word: &str) -> Option<(u32, u32)> {
     Some((number()?, number()?))
 }
 
-fn macos(sound: &Sound, look: &dyn Look) -> Result<(), SettingsError> {
+fn macos(sound: &ValidSettings, look: &dyn HostInspector) -> Result<(), SettingsError> {
     let named = sound.sandbox_exec.as_ref();
     let path = named.map_or(SANDBOX_EXEC, |(path, _)| path);
     match look.is_program(Path::new(path)) {

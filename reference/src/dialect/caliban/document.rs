@@ -1,4 +1,4 @@
-//! The parser from the text of a document to [`Settings`], every value with its place.
+//! The parser from the text of a document to [`CalibanSettings`], every value with its place.
 
 use std::ops::Range;
 
@@ -7,26 +7,26 @@ use serde::Deserialize;
 use toml::Spanned;
 
 use super::error::SettingsError;
-use crate::dialect::orbit::Place;
+use crate::dialect::orbit::SourceLocation;
 
 /// The table `[sandbox]` as written, with defaults for absent members.
 #[derive(Debug, Clone)]
-pub struct Settings {
-    pub(super) table: Table,
+pub struct CalibanSettings {
+    pub(super) table: SandboxTable,
     source: Document,
 }
 
 /// A document; tables of others are none of our business.
 #[derive(Deserialize)]
-struct File {
+struct SettingsFile {
     #[serde(default)]
-    sandbox: Table,
+    sandbox: SandboxTable,
 }
 
 /// `[sandbox]`.
 #[derive(Debug, Clone, Default, Deserialize)]
 #[serde(deny_unknown_fields, default)]
-pub(super) struct Table {
+pub(super) struct SandboxTable {
     pub(super) enabled: bool,
     pub(super) fail_if_unavailable: bool,
     pub(super) auto_allow_bash_if_sandboxed: bool,
@@ -34,15 +34,15 @@ pub(super) struct Table {
     pub(super) enable_weaker_nested_sandbox: bool,
     pub(super) bwrap_path: Option<Spanned<String>>,
     pub(super) sandbox_exec_path: Option<Spanned<String>>,
-    pub(super) filesystem: Filesystem,
-    pub(super) network: Network,
-    pub(super) env: Env,
+    pub(super) filesystem: FilesystemTable,
+    pub(super) network: NetworkTable,
+    pub(super) env: EnvTable,
 }
 
 /// `[sandbox.filesystem]`.
 #[derive(Debug, Clone, Default, Deserialize)]
 #[serde(deny_unknown_fields, default)]
-pub(super) struct Filesystem {
+pub(super) struct FilesystemTable {
     pub(super) allow_read: Vec<Spanned<String>>,
     pub(super) deny_read: Vec<Spanned<String>>,
     pub(super) allow_write: Vec<Spanned<String>>,
@@ -52,7 +52,7 @@ pub(super) struct Filesystem {
 /// `[sandbox.network]`.
 #[derive(Debug, Clone, Default, Deserialize)]
 #[serde(deny_unknown_fields, default)]
-pub(super) struct Network {
+pub(super) struct NetworkTable {
     pub(super) allowed_domains: Option<Spanned<Vec<String>>>,
     pub(super) denied_domains: Option<Spanned<Vec<String>>>,
     pub(super) http_proxy_port: Option<Spanned<u16>>,
@@ -66,12 +66,12 @@ pub(super) struct Network {
 /// `[sandbox.env]`.
 #[derive(Debug, Clone, Default, Deserialize)]
 #[serde(deny_unknown_fields, default)]
-pub(super) struct Env {
+pub(super) struct EnvTable {
     pub(super) scrub_secrets: bool,
     pub(super) passthrough: Vec<String>,
 }
 
-impl Settings {
+impl CalibanSettings {
     /// Parses the settings in `documents`, which must be one.
     ///
     /// # Errors
@@ -84,7 +84,7 @@ impl Settings {
         named_otherwise(source)?;
         let whole =
             toml::Deserializer::parse(&source.text).map_err(|error| syntax(source, &error))?;
-        let file: File = serde_path_to_error::deserialize(whole).map_err(|error| {
+        let file: SettingsFile = serde_path_to_error::deserialize(whole).map_err(|error| {
             // The last name is one of the library's own, for a value with its place.
             let field = error.path().to_string();
             let field = field.split(".$__serde_spanned").next().unwrap_or_default().to_owned();
@@ -94,7 +94,7 @@ impl Settings {
     }
 
     /// Returns the place of the beginning of `span`.
-    pub(super) fn place(&self, span: &Range<usize>) -> Place {
+    pub(super) fn place(&self, span: &Range<usize>) -> SourceLocation {
         place(&self.source, span.start)
     }
 }
@@ -144,10 +144,10 @@ fn remedy(what: &str) -> &'static str {
     found.map_or("see the table of settings in the documentation", |(_, remedy)| remedy)
 }
 
-fn place(source: &Document, at: usize) -> Place {
+fn place(source: &Document, at: usize) -> SourceLocation {
     let before = source.text.get(..at).unwrap_or(&source.text);
     let line = before.rsplit('\n').next().unwrap_or_default();
-    Place {
+    SourceLocation {
         file: source.name.as_str().into(),
         line: before.matches('\n').count() + 1,
         column: line.chars().count() + 1,
@@ -159,8 +159,8 @@ mod tests {
     use super::*;
     use rstest::rstest;
 
-    fn parse(text: &str) -> Result<Settings, SettingsError> {
-        Settings::parse(&[Document { name: "settings.toml".into(), text: text.into() }])
+    fn parse(text: &str) -> Result<CalibanSettings, SettingsError> {
+        CalibanSettings::parse(&[Document { name: "settings.toml".into(), text: text.into() }])
     }
 
     #[rstest]
@@ -217,6 +217,6 @@ mod tests {
 
     #[test]
     fn settings_are_one_document() {
-        assert!(Settings::parse(&[]).unwrap_err().to_string().contains("name one"));
+        assert!(CalibanSettings::parse(&[]).unwrap_err().to_string().contains("name one"));
     }
 }

@@ -1,28 +1,29 @@
 //! The effective settings in the terms of the protocol: [`effective`]. Pure.
 
-use boxproof_cases::protocol::{EffectiveSettings, Platform};
+use boxproof_cases::protocol::{EffectiveSettings, SettingsPlatform};
 
-use super::detect::Availability;
-use super::expand::Variables;
-use super::place::Place;
-use super::validate::Sound;
+use super::detect::SandboxAvailability;
+use super::expand::PathVariables;
+use super::session_profile::SessionProfilePath;
+use super::validate::ValidSettings;
 
 /// Returns every value in force, and its consequences on `platform`.
 pub fn effective(
-    sound: &Sound,
-    availability: &Availability,
-    platform: Platform,
-    variables: &Variables,
+    sound: &ValidSettings,
+    availability: &SandboxAvailability,
+    platform: SettingsPlatform,
+    variables: &PathVariables,
     session: Option<&str>,
 ) -> EffectiveSettings {
-    let active = *availability == Availability::Active;
-    let profile = active && platform == Platform::Macos;
+    let active = *availability == SandboxAvailability::Active;
+    let profile = active && platform == SettingsPlatform::Macos;
     EffectiveSettings {
         active,
         egress_denied: active && sound.egress_denied(),
         auto_allows: sound.auto_allows(availability),
-        profile_path: profile
-            .then(|| Place::of(sound.reading, variables, session.unwrap_or("*")).path()),
+        profile_path: profile.then(|| {
+            SessionProfilePath::for_session(sound.reading, variables, session.unwrap_or("*")).path()
+        }),
         warnings: sound.warnings(availability, platform),
         enabled: sound.enabled,
         fail_if_unavailable: sound.strict,
@@ -37,7 +38,7 @@ pub fn effective(
     }
 }
 
-impl Sound {
+impl ValidSettings {
     /// Returns whether not even a proxy can be reached.
     pub(super) fn egress_denied(&self) -> bool {
         let network = &self.network;
@@ -45,14 +46,18 @@ impl Sound {
     }
 
     /// Returns the warnings for the user, the most important first.
-    pub(crate) fn warnings(&self, availability: &Availability, platform: Platform) -> Vec<String> {
+    pub(crate) fn warnings(
+        &self,
+        availability: &SandboxAvailability,
+        platform: SettingsPlatform,
+    ) -> Vec<String> {
         let missing = match availability {
-            Availability::Missing(error) => {
+            SandboxAvailability::Missing(error) => {
                 Some(format!("COMMANDS RUN WITHOUT A SANDBOX: {error}"))
             }
-            Availability::Active | Availability::Disabled => None,
+            SandboxAvailability::Active | SandboxAvailability::Disabled => None,
         };
-        let idle = self.network.allow_unix_sockets && platform == Platform::Linux;
+        let idle = self.network.allow_unix_sockets && platform == SettingsPlatform::Linux;
         let idle = idle.then(|| "network.allow_unix_sockets has no effect on Linux".to_owned());
         missing.into_iter().chain(self.warnings.iter().cloned()).chain(idle).collect()
     }

@@ -4,11 +4,11 @@ use std::fmt;
 
 use boxproof_cases::protocol::PolicyFault;
 
-use crate::dialect::orbit::Place;
+use crate::dialect::orbit::SourceLocation;
 
 /// The kinds of errors, in upstream's words where it has some.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
-pub enum Kind {
+pub enum SettingsErrorKind {
     /// The document, or a value in it, cannot be meant.
     #[error("invalid sandbox config: {0}")]
     InvalidConfig(String),
@@ -50,19 +50,19 @@ fn remedy(os: &str) -> &'static str {
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct SettingsError {
     /// The error.
-    pub kind: Kind,
+    pub kind: SettingsErrorKind,
     /// Its place in the document; `None` where no line is at fault.
-    pub place: Option<Place>,
+    pub place: Option<SourceLocation>,
 }
 
 impl SettingsError {
-    pub(super) fn config(reason: impl Into<String>, place: Option<Place>) -> Self {
-        Self { kind: Kind::InvalidConfig(reason.into()), place }
+    pub(super) fn config(reason: impl Into<String>, place: Option<SourceLocation>) -> Self {
+        Self { kind: SettingsErrorKind::InvalidConfig(reason.into()), place }
     }
 
     /// Returns whether the host lacks something; otherwise the settings are wrong.
     pub fn is_of_the_host(&self) -> bool {
-        !matches!(self.kind, Kind::InvalidConfig(_))
+        !matches!(self.kind, SettingsErrorKind::InvalidConfig(_))
     }
 
     /// Returns the error in the terms of the protocol.

@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 
 use super::error::SettingsError;
-use crate::dialect::orbit::Place;
+use crate::dialect::orbit::SourceLocation;
 
 /// Names that a path may have, `WORKSPACE` first.
 const NAMES: [&str; 6] =
@@ -11,9 +11,9 @@ const NAMES: [&str; 6] =
 
 /// The values of the variables, by name.
 #[derive(Debug, Clone, Default)]
-pub struct Variables(BTreeMap<String, String>);
+pub struct PathVariables(BTreeMap<String, String>);
 
-impl Variables {
+impl PathVariables {
     /// Collects the variables of `session`, and the workspace. Names that paths cannot use are
     /// harmless.
     pub fn new(workspace: &str, session: impl IntoIterator<Item = (String, String)>) -> Self {
@@ -35,7 +35,7 @@ impl Variables {
         &self,
         field: &str,
         text: &str,
-        place: &Place,
+        place: &SourceLocation,
     ) -> Result<String, SettingsError> {
         let fault = |why: String| {
             SettingsError::config(format!("{field}: {text:?} {why}"), Some(place.clone()))
@@ -91,8 +91,8 @@ mod tests {
     fn path(text: &str) -> Result<String, SettingsError> {
         let session = [("HOME", "/h"), ("TMPDIR", "tmp"), ("XDG_DATA_HOME", ""), ("NOPE", "/n")];
         let session = session.map(|(name, value)| (name.to_owned(), value.to_owned()));
-        let place = Place { file: "s.toml".into(), line: 3, column: 5 };
-        Variables::new("/w/${HOME}", session).path("filesystem.allow_write", text, &place)
+        let place = SourceLocation { file: "s.toml".into(), line: 3, column: 5 };
+        PathVariables::new("/w/${HOME}", session).path("filesystem.allow_write", text, &place)
     }
 
     #[rstest]

@@ -1,11 +1,11 @@
 //! Dialect `caliban`: the table `[sandbox]` of a TOML settings file, and its effect.
 //!
-//! [`Settings::parse`] reads one document, [`Settings::check`] validates it and replaces variables,
+//! [`CalibanSettings::parse`] reads one document, [`CalibanSettings::check`] validates it and replaces variables,
 //! [`available`] detects the sandbox, [`effective`] combines both, [`decide`] decides whether a
 //! command is asked about, and [`order`] compiles the whole to the neutral policy. Only
-//! implementations of [`Look`] touch the disk.
+//! implementations of [`HostInspector`] touch the disk.
 
-mod ask;
+mod approval;
 mod bypass;
 mod compile;
 mod detect;
@@ -13,24 +13,24 @@ mod document;
 mod effective;
 mod error;
 mod expand;
-mod look;
-mod opens;
-mod place;
+mod extra_openings;
+mod local_host;
 mod proxy;
 mod scrub;
+mod session_profile;
 #[cfg(test)]
 mod tests;
 mod validate;
 
-pub use ask::decide;
-pub use bypass::{Bypass, bypassed_by};
-pub use compile::{Commanded, Compiled, order};
-pub use detect::{Availability, Look, available};
-pub use document::Settings;
+pub use approval::decide;
+pub use bypass::{BypassPatterns, bypassed_by};
+pub use compile::{CommandContext, CompiledSettings, order};
+pub use detect::{HostInspector, SandboxAvailability, available};
+pub use document::CalibanSettings;
 pub use effective::effective;
-pub use error::{Kind, SettingsError};
-pub use expand::Variables;
-pub use look::{Host, here};
-pub use opens::Opens;
-pub use place::{Place, no_name};
-pub use validate::Sound;
+pub use error::{SettingsError, SettingsErrorKind};
+pub use expand::PathVariables;
+pub use extra_openings::ExtraOpenings;
+pub use local_host::{LocalHost, here};
+pub use session_profile::{SessionProfilePath, no_name};
+pub use validate::ValidSettings;

@@ -14,7 +14,7 @@ pub(super) fn network(settings: &EffectiveNetwork) -> Network {
 }
 
 /// Adds to `env` the variables of a SOCKS proxy; every other port counts as an HTTP proxy.
-pub(super) fn told(settings: &EffectiveNetwork, mut env: EnvPolicy) -> EnvPolicy {
+pub(super) fn with_socks_proxy(settings: &EffectiveNetwork, mut env: EnvPolicy) -> EnvPolicy {
     if settings.socks_proxy_port > 0 {
         let url = format!("socks5h://127.0.0.1:{}", settings.socks_proxy_port);
         env.set.extend(PROXIES.map(|name| (name.to_owned(), url.clone())));
@@ -28,7 +28,7 @@ pub(super) fn keeps_lists(settings: &EffectiveNetwork) -> Option<String> {
     let port = port(settings);
     (listed && port > 0).then(|| {
         format!(
-            "network.allowed_domains/denied_domains are kept by the proxy at port {port}, or by nobody"
+            "network.allowed_domains/denied_domains are kept by the proxy at port {port}, or not at all"
         )
     })
 }

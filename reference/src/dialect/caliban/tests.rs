@@ -3,19 +3,24 @@
 use std::path::Path;
 
 use boxproof_cases::protocol::{
-    Command, Document, EnvBase, Mode, Network, Platform, Readable, Reading, Run, Stdin,
+    Command, Document, EnvBase, Mode, Network, Readable, Run, SettingsPlatform, SourcePrecedence,
+    Stdin,
 };
 use rstest::rstest;
 
 use super::*;
 
-fn sound(text: &str, reading: Reading) -> Sound {
+fn sound(text: &str, reading: SourcePrecedence) -> ValidSettings {
     let document = Document { name: "s.toml".into(), text: text.into() };
-    let variables = Variables::new("/w", [("HOME".to_owned(), "/h".to_owned())]);
-    Settings::parse(&[document]).unwrap().check(reading, &variables).unwrap()
+    let variables = PathVariables::new("/w", [("HOME".to_owned(), "/h".to_owned())]);
+    CalibanSettings::parse(&[document]).unwrap().check(reading, &variables).unwrap()
 }
 
-fn ordered(text: &str, reading: Reading, command: Command) -> Result<Compiled, SettingsError> {
+fn ordered(
+    text: &str,
+    reading: SourcePrecedence,
+    command: Command,
+) -> Result<CompiledSettings, SettingsError> {
     let run = Run { stdin: Stdin::Inherit, ..Run::new(command, "/w/sub") };
     let names = ["PATH", "GH_TOKEN", "MY_KEY"].map(str::to_owned);
     let stands = |path: &str| match path {
@@ -23,23 +28,23 @@ fn ordered(text: &str, reading: Reading, command: Command) -> Result<Compiled, S
         "/file" => Some(false),
         _ => Some(true),
     };
-    let commanded = Commanded { run: &run, names: &names, stands: &stands };
-    order(&sound(text, reading), &Availability::Active, commanded)
+    let commanded = CommandContext { run: &run, names: &names, stands: &stands };
+    order(&sound(text, reading), &SandboxAvailability::Active, commanded)
 }
 
 fn files(lists: &str) -> String {
     format!("[sandbox]\nenabled = true\n[sandbox.filesystem]\n{lists}\n")
 }
 
-fn compiled(lists: &str) -> Compiled {
-    ordered(&files(lists), Reading::Adr, Command::Argv(vec!["true".into()])).unwrap()
+fn compiled(lists: &str) -> CompiledSettings {
+    ordered(&files(lists), SourcePrecedence::Adr, Command::Argv(vec!["true".into()])).unwrap()
 }
 
 #[test]
 fn grants_and_denies_become_those_of_the_policy() {
     let lists = "allow_read = ['/r']\nallow_write = ['/file', '${WORKSPACE}']\n\
                  deny_read = ['/w/k']\ndeny_write = ['${HOME}/d']";
-    let Compiled { policy, run, lenient, .. } = compiled(lists);
+    let CompiledSettings { policy, run, lenient, .. } = compiled(lists);
     assert_eq!((policy.mode, policy.workspace), (Mode::WorkspaceWrite, "/w".into()));
     assert_eq!(policy.writable, ["/file".into(), "/w".into()]);
     assert_eq!(policy.readable, Readable::Only(["/etc", "/opt", "/r"].map(Into::into).into()));
@@ -57,9 +62,10 @@ fn what_is_only_read_is_in_no_writable_workspace() {
 #[rstest]
 #[case("", "grants nothing at the working directory /w/sub")]
 #[case("allow_write = ['/w/su']", "grants nothing at the working directory")]
-#[case("allow_read = ['/']\nallow_write = ['/file']", "is no folder")]
+#[case("allow_read = ['/']\nallow_write = ['/file']", "is no directory")]
 fn what_leaves_no_place_is_told(#[case] lists: &str, #[case] why: &str) {
-    let error = ordered(&files(lists), Reading::Adr, Command::Shell("true".into())).unwrap_err();
+    let error =
+        ordered(&files(lists), SourcePrecedence::Adr, Command::Shell("true".into())).unwrap_err();
     assert!(error.to_string().contains(why), "{error}");
 }
 
@@ -67,8 +73,8 @@ fn what_leaves_no_place_is_told(#[case] lists: &str, #[case] why: &str) {
 fn a_missing_grant_is_passed_over_by_letter_and_left_to_the_plan_else() {
     let text = files("allow_write = ['/missing', '/w', '/dev/null', '/dev/stdout']");
     let by = |reading| ordered(&text, reading, Command::Shell("true".into())).unwrap();
-    assert_eq!(by(Reading::Adr).policy.writable, ["/missing".into(), "/w".into()]);
-    let head = by(Reading::Head);
+    assert_eq!(by(SourcePrecedence::Adr).policy.writable, ["/missing".into(), "/w".into()]);
+    let head = by(SourcePrecedence::Head);
     assert_eq!(head.policy.writable, ["/w".into()]);
     assert!(head.notes[0].contains("\"/missing\" does not exist"), "{:?}", head.notes);
 }
@@ -81,7 +87,7 @@ fn a_missing_grant_is_passed_over_by_letter_and_left_to_the_plan_else() {
 #[case::proxy_wins("http_proxy_port = 8\nallow_all_outbound = true", Network::Proxy { port: 8 })]
 fn the_network_is_as_open_as_it_says(#[case] keys: &str, #[case] network: Network) {
     let text = format!("{}[sandbox.network]\n{keys}\n", files("allow_write = ['/w']"));
-    let compiled = ordered(&text, Reading::Adr, Command::Shell("true".into())).unwrap();
+    let compiled = ordered(&text, SourcePrecedence::Adr, Command::Shell("true".into())).unwrap();
     assert_eq!(compiled.policy.network, network);
 }
 
@@ -91,7 +97,8 @@ fn the_network_is_as_open_as_it_says(#[case] keys: &str, #[case] network: Networ
 fn a_proxy_is_called_what_it_speaks(#[case] keys: &str, #[case] url: Option<&str>) {
     let scrubbed = "[sandbox.env]\nscrub_secrets = true\n";
     let text = format!("{}[sandbox.network]\n{keys}\n{scrubbed}", files("allow_write = ['/w']"));
-    let env = ordered(&text, Reading::Adr, Command::Shell("true".into())).unwrap().policy.env;
+    let env =
+        ordered(&text, SourcePrecedence::Adr, Command::Shell("true".into())).unwrap().policy.env;
     for name in ["http_proxy", "HTTPS_PROXY", "all_proxy"] {
         assert_eq!(env.set.get(name).map(String::as_str), url, "{name}");
     }
@@ -103,7 +110,7 @@ fn a_proxy_is_called_what_it_speaks(#[case] keys: &str, #[case] url: Option<&str
 #[case("http_proxy_port = 8\nallowed_domains = []", false)]
 fn lists_are_said_to_be_the_proxys(#[case] keys: &str, #[case] said: bool) {
     let text = format!("{}[sandbox.network]\n{keys}\n", files("allow_write = ['/w']"));
-    let notes = ordered(&text, Reading::Adr, Command::Shell("true".into())).unwrap().notes;
+    let notes = ordered(&text, SourcePrecedence::Adr, Command::Shell("true".into())).unwrap().notes;
     assert_eq!(notes.iter().any(|note| note.contains("kept by the proxy at port 8")), said);
 }
 
@@ -122,7 +129,7 @@ fn argv(words: &[&str]) -> Command {
 #[case::no_line(argv(&["git", "status"]), Mode::WorkspaceWrite)]
 #[case::another_shell(argv(&["/w/sh", "-c", "git status"]), Mode::WorkspaceWrite)]
 fn only_a_shell_line_is_bypassed(#[case] command: Command, #[case] mode: Mode) {
-    let policy = ordered(BYPASS, Reading::Adr, command).unwrap().policy;
+    let policy = ordered(BYPASS, SourcePrecedence::Adr, command).unwrap().policy;
     assert_eq!(policy.mode, mode);
     assert_eq!(
         (policy.env.base, policy.env.pass.join(" ").as_str()),
@@ -133,14 +140,14 @@ fn only_a_shell_line_is_bypassed(#[case] command: Command, #[case] mode: Mode) {
 #[test]
 fn a_bypassed_command_keeps_its_secrets_by_letter() {
     let command = Command::Shell("git status".into());
-    let env = ordered(BYPASS, Reading::Head, command).unwrap().policy.env;
+    let env = ordered(BYPASS, SourcePrecedence::Head, command).unwrap().policy.env;
     assert_eq!((env.base, env.scrub), (EnvBase::Inherit, false));
 }
 
 /// A host with one program, which says `version` and can or cannot make namespaces.
 struct Fake(&'static str, Option<&'static str>, bool);
 
-impl Look for Fake {
+impl HostInspector for Fake {
     fn is_program(&self, path: &Path) -> bool {
         path == Path::new(self.0)
     }
@@ -166,11 +173,11 @@ impl Look for Fake {
 fn a_sandbox_is_found_or_told(#[case] key: &str, #[case] host: Fake, #[case] why: &str) {
     let found = |strict| {
         let text = format!("[sandbox]\nenabled = true\nfail_if_unavailable = {strict}\n{key}\n");
-        available(&sound(&text, Reading::Adr), Platform::Linux, &host)
+        available(&sound(&text, SourcePrecedence::Adr), SettingsPlatform::Linux, &host)
     };
     match (found(true), found(false).unwrap()) {
-        (Ok(Availability::Active), Availability::Active) => assert_eq!(why, ""),
-        (Err(error), Availability::Missing(lax)) => {
+        (Ok(SandboxAvailability::Active), SandboxAvailability::Active) => assert_eq!(why, ""),
+        (Err(error), SandboxAvailability::Missing(lax)) => {
             assert_eq!(error, lax);
             assert!(!why.is_empty() && error.to_string().contains(why), "{error}");
         }
@@ -181,6 +188,10 @@ fn a_sandbox_is_found_or_told(#[case] key: &str, #[case] host: Fake, #[case] why
 #[test]
 fn nothing_is_looked_for_while_disabled() {
     let text = "[sandbox]\nfail_if_unavailable = true\nbwrap_path = '/none'\n";
-    let found = available(&sound(text, Reading::Adr), Platform::Windows, &Fake("", None, false));
-    assert_eq!(found, Ok(Availability::Disabled));
+    let found = available(
+        &sound(text, SourcePrecedence::Adr),
+        SettingsPlatform::Windows,
+        &Fake("", None, false),
+    );
+    assert_eq!(found, Ok(SandboxAvailability::Disabled));
 }

@@ -1,25 +1,25 @@
-//! The checks of settings, enabled or not: [`Settings::check`].
+//! The checks of settings, enabled or not: [`CalibanSettings::check`].
 
-use boxproof_cases::protocol::{EffectiveEnv, EffectiveNetwork, EffectivePaths, Reading};
+use boxproof_cases::protocol::{EffectiveEnv, EffectiveNetwork, EffectivePaths, SourcePrecedence};
 use toml::Spanned;
 
-use super::document::{Network, Settings};
+use super::document::{CalibanSettings, NetworkTable};
 use super::error::SettingsError;
-use super::expand::Variables;
-use crate::dialect::orbit::Place;
-use crate::egress::{NoRule, Rule};
+use super::expand::PathVariables;
+use crate::dialect::orbit::SourceLocation;
+use crate::egress::{HostRule, HostRuleError};
 
 /// Settings in order: every value there, every path absolute.
 #[derive(Debug, Clone)]
-pub struct Sound {
-    pub(super) reading: Reading,
+pub struct ValidSettings {
+    pub(super) reading: SourcePrecedence,
     pub(super) enabled: bool,
     pub(super) strict: bool,
     pub(super) auto_allow: bool,
     pub(super) unsandboxed: Vec<String>,
     pub(super) nested: bool,
-    pub(super) bwrap: Option<(String, Place)>,
-    pub(super) sandbox_exec: Option<(String, Place)>,
+    pub(super) bwrap: Option<(String, SourceLocation)>,
+    pub(super) sandbox_exec: Option<(String, SourceLocation)>,
     pub(super) paths: EffectivePaths,
     pub(super) network: EffectiveNetwork,
     pub(super) env: EffectiveEnv,
@@ -29,23 +29,27 @@ pub struct Sound {
 const DOMAINS: &str = "network.allowed_domains/denied_domains require network.http_proxy_port or \
                        network.socks_proxy_port";
 
-impl Sound {
+impl ValidSettings {
     /// Returns whether the settings enable the sandbox.
     pub fn is_enabled(&self) -> bool {
         self.enabled
     }
 }
 
-impl Settings {
+impl CalibanSettings {
     /// Validates the settings under `reading`: ports, then domains, then paths in their order.
     ///
     /// # Errors
     /// The first invalid setting.
-    pub fn check(&self, reading: Reading, variables: &Variables) -> Result<Sound, SettingsError> {
+    pub fn check(
+        &self,
+        reading: SourcePrecedence,
+        variables: &PathVariables,
+    ) -> Result<ValidSettings, SettingsError> {
         let table = &self.table;
         self.one_proxy(&table.network)?;
         let mut warnings: Vec<String> = self.domains(reading)?.into_iter().collect();
-        let paths = Paths { settings: self, reading, variables };
+        let paths = SettingsPathReader { settings: self, reading, variables };
         let program = |field: &str, path: &Option<Spanned<String>>| {
             path.as_ref().map(|path| paths.program(field, path)).transpose()
         };
@@ -63,7 +67,7 @@ impl Settings {
         }
         warnings.extend(overlaps(&listed));
         warnings.extend(super::bypass::useless(&table.allow_unsandboxed_commands));
-        Ok(Sound {
+        Ok(ValidSettings {
             reading,
             enabled: table.enabled,
             strict: table.fail_if_unavailable,
@@ -82,7 +86,7 @@ impl Settings {
         })
     }
 
-    fn one_proxy(&self, network: &Network) -> Result<(), SettingsError> {
+    fn one_proxy(&self, network: &NetworkTable) -> Result<(), SettingsError> {
         match (port(&network.http_proxy_port), &network.socks_proxy_port) {
             (1.., Some(socks)) if *socks.get_ref() > 0 => Err(SettingsError::config(
                 "set at most one of network.http_proxy_port or network.socks_proxy_port",
@@ -94,7 +98,7 @@ impl Settings {
 
     /// Checks the lists of domains, which only a proxy can enforce; returns the note on lists
     /// without one.
-    fn domains(&self, reading: Reading) -> Result<Option<String>, SettingsError> {
+    fn domains(&self, reading: SourcePrecedence) -> Result<Option<String>, SettingsError> {
         let network = &self.table.network;
         let named = [
             ("allowed_domains", &network.allowed_domains),
@@ -107,7 +111,7 @@ impl Settings {
         match (listed, proxied, reading) {
             (None, ..) | (_, true, _) => Ok(None),
             // With everything open, a warning would be all that is left of the list.
-            (Some(_), false, Reading::Adr) if !network.allow_all_outbound => {
+            (Some(_), false, SourcePrecedence::Adr) if !network.allow_all_outbound => {
                 Ok(Some(format!("{DOMAINS}: without one nothing of the network can be reached")))
             }
             (Some(list), false, _) => {
@@ -118,7 +122,7 @@ impl Settings {
     }
 }
 
-impl Settings {
+impl CalibanSettings {
     /// Every entry is a host; `*` is for the proxy to know.
     fn are_domains(
         &self,
@@ -127,11 +131,13 @@ impl Settings {
     ) -> Result<(), SettingsError> {
         let Some(list) = list else { return Ok(()) };
         let entries = list.get_ref().iter().filter(|entry| *entry != "*");
-        let wrong = |error: NoRule| {
+        let wrong = |error: HostRuleError| {
             let why = format!("network.{field}: {error}");
             SettingsError::config(why, Some(self.place(&list.span())))
         };
-        entries.map(|entry| Rule::read(entry).map(drop)).try_for_each(|read| read.map_err(wrong))
+        entries
+            .map(|entry| HostRule::read(entry).map(drop))
+            .try_for_each(|read| read.map_err(wrong))
     }
 }
 
@@ -139,7 +145,7 @@ fn port(port: &Option<Spanned<u16>>) -> u32 {
     port.as_ref().map_or(0, |port| u32::from(*port.get_ref()))
 }
 
-fn network(table: &Network) -> EffectiveNetwork {
+fn network(table: &NetworkTable) -> EffectiveNetwork {
     let domains = |list: &Option<Spanned<Vec<String>>>| {
         list.as_ref().map(|list| list.get_ref().clone()).unwrap_or_default()
     };
@@ -157,24 +163,24 @@ fn network(table: &Network) -> EffectiveNetwork {
 }
 
 /// The context in which the paths of a document are read.
-struct Paths<'a> {
-    settings: &'a Settings,
-    reading: Reading,
-    variables: &'a Variables,
+struct SettingsPathReader<'a> {
+    settings: &'a CalibanSettings,
+    reading: SourcePrecedence,
+    variables: &'a PathVariables,
 }
 
-impl Paths<'_> {
+impl SettingsPathReader<'_> {
     fn program(
         &self,
         field: &str,
         path: &Spanned<String>,
-    ) -> Result<(String, Place), SettingsError> {
+    ) -> Result<(String, SourceLocation), SettingsError> {
         let place = self.settings.place(&path.span());
         let literal = path.get_ref();
         match (self.reading, literal.starts_with('/')) {
-            (Reading::Adr, _) => self.path(field, path).map(|path| (path, place)),
-            (Reading::Head, true) => Ok((literal.clone(), place)),
-            (Reading::Head, false) => {
+            (SourcePrecedence::Adr, _) => self.path(field, path).map(|path| (path, place)),
+            (SourcePrecedence::Head, true) => Ok((literal.clone(), place)),
+            (SourcePrecedence::Head, false) => {
                 let why = format!("{field}: {literal:?} is not absolute; write the path out");
                 Err(SettingsError::config(why, Some(place)))
             }
@@ -194,7 +200,7 @@ impl Paths<'_> {
         warnings: &mut Vec<String>,
     ) -> Result<Vec<String>, SettingsError> {
         let field = format!("filesystem.{list}");
-        if self.reading == Reading::Adr {
+        if self.reading == SourcePrecedence::Adr {
             return paths.iter().map(|path| self.path(&field, path)).collect();
         }
         let (whole, idle): (Vec<_>, Vec<_>) =
@@ -219,8 +225,8 @@ impl Paths<'_> {
             )),
         };
         let one = |path: &Spanned<String>| match self.reading {
-            Reading::Adr => self.path(&field, path),
-            Reading::Head => literal(path),
+            SourcePrecedence::Adr => self.path(&field, path),
+            SourcePrecedence::Head => literal(path),
         };
         paths.iter().map(one).collect()
     }
@@ -230,9 +236,9 @@ impl Paths<'_> {
 /// started outside.
 fn trusted(
     path: &str,
-    place: &Place,
+    place: &SourceLocation,
     paths: &EffectivePaths,
-    variables: &Variables,
+    variables: &PathVariables,
 ) -> Result<(), SettingsError> {
     let below = |root: &str| std::path::Path::new(path).starts_with(root);
     let workspace = variables.get("WORKSPACE");

@@ -5,11 +5,11 @@ use serde::de::value::{Error, StrDeserializer};
 use serde::de::{DeserializeOwned, IntoDeserializer};
 use serde_saphyr::Spanned;
 
-use super::document::{Fault, Source, Written, place};
+use super::document::{ConfigError, ConfigSource, SpannedText, place};
 
 /// A block, every key with its value or default.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(crate) struct Block {
+pub(crate) struct SandboxBlock {
     /// The file that it is from.
     pub(crate) file: String,
     /// The mode of confinement.
@@ -20,7 +20,7 @@ pub(crate) struct Block {
     pub(crate) network: BlockNetwork,
     /// Nothing runs where no mechanism confines.
     pub(crate) fail_closed: bool,
-    pub(super) extra: Vec<Written>,
+    pub(super) extra: Vec<SpannedText>,
     /// Variables that are kept.
     pub(crate) env: Vec<String>,
 }
@@ -38,21 +38,21 @@ const SPOKEN: [(&str, &str); 9] = [
     ("bubblewrap", "linux_bubblewrap"),
 ];
 
-impl Block {
+impl SandboxBlock {
     /// Parses the block of the file that is called `name`.
     ///
     /// # Errors
     /// The error, its place, and the remedy. No part of the file is used then.
-    pub(crate) fn parse(name: &str, text: &str) -> Result<Self, Fault> {
-        let source = Source::new(name, text);
+    pub(crate) fn parse(name: &str, text: &str) -> Result<Self, ConfigError> {
+        let source = ConfigSource::new(name, text);
         let raw = source.block()?;
         let modes = ["off", "read_only", "workspace_write"];
         let backends = ["auto", "macos_seatbelt", "linux_bubblewrap", "none"];
         Ok(Self {
             file: name.to_owned(),
-            mode: word(&source, "mode", raw.mode, &modes)?,
-            backend: word(&source, "backend", raw.backend, &backends)?,
-            network: word(&source, "network", raw.network, &["restricted", "enabled"])?,
+            mode: parse_keyword(&source, "mode", raw.mode, &modes)?,
+            backend: parse_keyword(&source, "backend", raw.backend, &backends)?,
+            network: parse_keyword(&source, "network", raw.network, &["restricted", "enabled"])?,
             fail_closed: truth(&source, "fail_if_unavailable", raw.fail_if_unavailable)?,
             extra: list(&source, "extra_writable_roots", raw.extra_writable_roots)?,
             env: names(&source, list(&source, "env_passthrough", raw.env_passthrough)?)?,
@@ -60,19 +60,19 @@ impl Block {
     }
 }
 
-fn written(value: Option<Spanned<Option<String>>>) -> Option<Written> {
+fn written(value: Option<Spanned<Option<String>>>) -> Option<SpannedText> {
     let value = value?;
     let place = place(&value);
-    Some(Written { text: value.value?, place })
+    Some(SpannedText { text: value.value?, place })
 }
 
-fn word<T: Default + DeserializeOwned>(
-    source: &Source<'_>,
+fn parse_keyword<T: Default + DeserializeOwned>(
+    source: &ConfigSource<'_>,
     key: &str,
     value: Option<Spanned<Option<String>>>,
     known: &[&str],
-) -> Result<T, Fault> {
-    let Some(Written { text, place }) = written(value) else { return Ok(T::default()) };
+) -> Result<T, ConfigError> {
+    let Some(SpannedText { text, place }) = written(value) else { return Ok(T::default()) };
     let word: StrDeserializer<'_, Error> = text.as_str().into_deserializer();
     T::deserialize(word).map_err(|_| {
         let plain: String =
@@ -89,11 +89,11 @@ fn word<T: Default + DeserializeOwned>(
 
 /// Words that other readers take for truth values, and quoted ones, are no values.
 fn truth(
-    source: &Source<'_>,
+    source: &ConfigSource<'_>,
     key: &str,
     value: Option<Spanned<Option<String>>>,
-) -> Result<bool, Fault> {
-    let Some(Written { text, place }) = written(value) else { return Ok(true) };
+) -> Result<bool, ConfigError> {
+    let Some(SpannedText { text, place }) = written(value) else { return Ok(true) };
     match (text.as_str(), source.is_quoted(place)) {
         ("true", false) => Ok(true),
         ("false", false) => Ok(false),
@@ -107,22 +107,22 @@ fn truth(
 }
 
 fn list(
-    source: &Source<'_>,
+    source: &ConfigSource<'_>,
     key: &str,
     list: Option<Vec<Spanned<Option<String>>>>,
-) -> Result<Vec<Written>, Fault> {
+) -> Result<Vec<SpannedText>, ConfigError> {
     let item = |item: Spanned<Option<String>>| {
         let at = place(&item);
         let text = item.value.filter(|text| !text.trim().is_empty());
         let empty = || source.fault(at, format!("sandbox.{key}: an empty entry; remove it"));
-        text.map(|text| Written { text, place: at }).ok_or_else(empty)
+        text.map(|text| SpannedText { text, place: at }).ok_or_else(empty)
     };
     list.unwrap_or_default().into_iter().map(item).collect()
 }
 
-fn names(source: &Source<'_>, list: Vec<Written>) -> Result<Vec<String>, Fault> {
+fn names(source: &ConfigSource<'_>, list: Vec<SpannedText>) -> Result<Vec<String>, ConfigError> {
     let mut names: Vec<String> = Vec::new();
-    for Written { text, place } in list {
+    for SpannedText { text, place } in list {
         let plain = |c: char| c == '_' || c.is_ascii_alphanumeric();
         if !text.chars().all(plain) || text.starts_with(|c: char| c.is_ascii_digit()) {
             let why = format!(

@@ -11,7 +11,7 @@ const OWN: [&str; 3] = ["fail_if_unavailable", "extra_writable_roots", "env_pass
 
 /// An error in a file, and its place.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(crate) struct Fault {
+pub(crate) struct ConfigError {
     /// The file.
     pub(crate) file: String,
     /// Line and column, from 1, where they are known.
@@ -20,7 +20,7 @@ pub(crate) struct Fault {
     pub(crate) message: String,
 }
 
-impl fmt::Display for Fault {
+impl fmt::Display for ConfigError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let Self { file, place, message } = self;
         match place {
@@ -32,74 +32,74 @@ impl fmt::Display for Fault {
 
 /// A text and its place.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(super) struct Written {
+pub(super) struct SpannedText {
     pub(super) text: String,
     pub(super) place: (u32, u32),
 }
 
 /// A list as it is written; an empty item is none.
-type List = Option<Vec<Spanned<Option<String>>>>;
+type SpannedList = Option<Vec<Spanned<Option<String>>>>;
 
 /// The block as it is written.
 #[derive(Default, Deserialize)]
 #[serde(deny_unknown_fields)]
-pub(super) struct Raw {
+pub(super) struct RawBlock {
     pub(super) mode: Option<Spanned<Option<String>>>,
     pub(super) backend: Option<Spanned<Option<String>>>,
     pub(super) network: Option<Spanned<Option<String>>>,
     pub(super) fail_if_unavailable: Option<Spanned<Option<String>>>,
-    pub(super) extra_writable_roots: List,
-    pub(super) env_passthrough: List,
+    pub(super) extra_writable_roots: SpannedList,
+    pub(super) env_passthrough: SpannedList,
 }
 
 /// The keys of the file.
-struct Keys(Vec<Spanned<String>>);
+struct ConfigKeys(Vec<Spanned<String>>);
 
-impl<'de> Deserialize<'de> for Keys {
+impl<'de> Deserialize<'de> for ConfigKeys {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
-        struct Visitor;
-        impl<'de> de::Visitor<'de> for Visitor {
-            type Value = Keys;
+        struct ConfigKeysVisitor;
+        impl<'de> de::Visitor<'de> for ConfigKeysVisitor {
+            type Value = ConfigKeys;
 
             fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
                 f.write_str("keys with values, one of them `sandbox`")
             }
 
-            fn visit_map<A: MapAccess<'de>>(self, mut map: A) -> Result<Keys, A::Error> {
+            fn visit_map<A: MapAccess<'de>>(self, mut map: A) -> Result<ConfigKeys, A::Error> {
                 let mut keys = Vec::new();
                 while let Some((key, _)) = map.next_entry::<Spanned<String>, IgnoredAny>()? {
                     keys.push(key);
                 }
-                Ok(Keys(keys))
+                Ok(ConfigKeys(keys))
             }
         }
-        deserializer.deserialize_map(Visitor)
+        deserializer.deserialize_map(ConfigKeysVisitor)
     }
 }
 
 /// A file's text and name.
-pub(super) struct Source<'a> {
+pub(super) struct ConfigSource<'a> {
     pub(super) name: &'a str,
     text: &'a str,
 }
 
-impl<'a> Source<'a> {
+impl<'a> ConfigSource<'a> {
     pub(super) fn new(name: &'a str, text: &'a str) -> Self {
         Self { name, text }
     }
 
     /// The block, empty if there is none.
-    pub(super) fn block(&self) -> Result<Raw, Fault> {
+    pub(super) fn block(&self) -> Result<RawBlock, ConfigError> {
         self.keys()?;
         #[derive(Deserialize)]
-        struct Only {
+        struct SandboxSection {
             #[serde(default)]
-            sandbox: Option<Raw>,
+            sandbox: Option<RawBlock>,
         }
         if self.is_empty() {
-            return Ok(Raw::default());
+            return Ok(RawBlock::default());
         }
-        let only: Only = self.read()?;
+        let only: SandboxSection = self.read()?;
         Ok(only.sandbox.unwrap_or_default())
     }
 
@@ -111,11 +111,11 @@ impl<'a> Source<'a> {
 
     /// Checks the keys of the file. Foreign keys are ignored, except a misspelled name of the
     /// block, which would be lost silently.
-    fn keys(&self) -> Result<(), Fault> {
+    fn keys(&self) -> Result<(), ConfigError> {
         if self.is_empty() {
             return Ok(());
         }
-        let Keys(keys) = self.read()?;
+        let ConfigKeys(keys) = self.read()?;
         for key in keys {
             let place = place(&key);
             let plain: String = key
@@ -137,7 +137,7 @@ impl<'a> Source<'a> {
         Ok(())
     }
 
-    fn read<T: DeserializeOwned>(&self) -> Result<T, Fault> {
+    fn read<T: DeserializeOwned>(&self) -> Result<T, ConfigError> {
         let options = serde_saphyr::options! {
             duplicate_keys: DuplicateKeyPolicy::Error,
             with_snippet: false,
@@ -147,7 +147,7 @@ impl<'a> Source<'a> {
             let said = error.without_snippet().to_string();
             let said = said.split(" at line ").next().unwrap_or(&said).to_owned();
             let message = at.and_then(|at| self.of_another_kind(at, &said)).unwrap_or(said);
-            Fault { file: self.name.to_owned(), place: at, message }
+            ConfigError { file: self.name.to_owned(), place: at, message }
         })
     }
 
@@ -165,8 +165,8 @@ impl<'a> Source<'a> {
         Some(format!("{field}: expected {remedy}"))
     }
 
-    pub(super) fn fault(&self, place: (u32, u32), message: impl Into<String>) -> Fault {
-        Fault { file: self.name.to_owned(), place: Some(place), message: message.into() }
+    pub(super) fn fault(&self, place: (u32, u32), message: impl Into<String>) -> ConfigError {
+        ConfigError { file: self.name.to_owned(), place: Some(place), message: message.into() }
     }
 
     /// Returns whether the value at `place` is in quotes.

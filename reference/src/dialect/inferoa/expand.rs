@@ -6,19 +6,19 @@ use std::path::{Path, PathBuf};
 
 /// The context in which paths are read.
 #[derive(Debug, Clone)]
-pub(crate) struct Surroundings {
+pub(crate) struct ExpansionContext {
     /// The workspace: relative paths start there.
     pub(crate) workspace: PathBuf,
     /// The variables of the caller.
     pub(crate) env: BTreeMap<OsString, OsString>,
 }
 
-impl Surroundings {
+impl ExpansionContext {
     /// The path that `written` means; if it means none, why.
     pub(super) fn path(&self, written: &str) -> Result<PathBuf, String> {
         let text = match written.strip_prefix('~') {
             Some(rest) if rest.is_empty() || rest.starts_with('/') => {
-                self.folder("HOME")? + &variables(rest, |name| self.variable(name))?
+                self.directory("HOME")? + &variables(rest, |name| self.variable(name))?
             }
             Some(_) => return Err("another user's home is not looked up; write it in full".into()),
             None => variables(written, |name| self.variable(name))?,
@@ -29,7 +29,7 @@ impl Surroundings {
         Ok(self.workspace.join(text))
     }
 
-    fn folder(&self, name: &str) -> Result<String, String> {
+    fn directory(&self, name: &str) -> Result<String, String> {
         let home = self.variable(name)?;
         match Path::new(&home).is_absolute() {
             true => Ok(home),

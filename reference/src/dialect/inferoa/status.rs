@@ -1,17 +1,17 @@
 //! The report for people and programs. Pure.
 
 use boxproof_cases::protocol::{
-    BlockMode, PROTECTED_NAMES, RootKind, Runs, Status, WirePath, WritableRoot,
+    BlockMode, CommandFate, PROTECTED_NAMES, RootKind, Status, WirePath, WritableRoot,
 };
 use serde::Serialize;
 
-use super::settle::Settled;
+use super::resolve::ResolvedBlock;
 
 /// Returns the status of `settled` with a mechanism of this name.
-pub(crate) fn status(settled: &Settled, given: &str, mechanism: &str) -> Status {
-    let Settled { block, roots, policy, unavailable, .. } = settled;
+pub(crate) fn status(settled: &ResolvedBlock, given: &str, mechanism: &str) -> Status {
+    let ResolvedBlock { block, roots, policy, unavailable, .. } = settled;
     let runs = settled.runs();
-    let confined = runs == Runs::Confined;
+    let confined = runs == CommandFate::Confined;
     let writes = confined && block.mode == BlockMode::WorkspaceWrite;
     let root = |kind, written: &str, path: WirePath| WritableRoot {
         kind,
@@ -57,19 +57,19 @@ pub(crate) fn text(status: &Status) -> String {
     let roots = status.writable_roots.iter().map(|root| {
         let path = root.path.as_path().display();
         match root.kind == RootKind::Tmp {
-            true => format!("{}: {path} ({})", word(root.kind), root.written),
-            false => format!("{}: {path}", word(root.kind)),
+            true => format!("{}: {path} ({})", protocol_name(root.kind), root.written),
+            false => format!("{}: {path}", protocol_name(root.kind)),
         }
     });
     let rows = [
-        ("Commands", word(status.runs)),
+        ("Commands", protocol_name(status.runs)),
         ("Reason", status.reason.clone().unwrap_or_default()),
-        ("Mode", word(status.mode)),
-        ("Configured backend", word(status.configured_backend)),
+        ("Mode", protocol_name(status.mode)),
+        ("Configured backend", protocol_name(status.configured_backend)),
         ("Effective backend", status.effective_backend.clone()),
-        ("Network", word(status.network)),
+        ("Network", protocol_name(status.network)),
         ("Workspace", status.workspace.as_path().display().to_string()),
-        ("Fail closed", word(status.fail_closed)),
+        ("Fail closed", protocol_name(status.fail_closed)),
         ("Writable roots", listed(&roots.collect::<Vec<_>>())),
         ("Protected", paths(&status.protected)),
         ("Artifacts", paths(&status.artifacts)),
@@ -85,7 +85,7 @@ fn listed(words: &[String]) -> String {
 }
 
 /// The word that the protocol has for it.
-fn word(value: impl Serialize) -> String {
+fn protocol_name(value: impl Serialize) -> String {
     let value = serde_json::to_value(value).unwrap_or_default();
     value.as_str().map_or_else(|| value.to_string(), str::to_owned)
 }

@@ -1,27 +1,28 @@
 //! Valid and invalid blocks, and their results.
 
 use boxproof_cases::protocol::{
-    BlockBackend, BlockMode, BlockNetwork, Mode, Network, OnUnavailable, Protect, Runs, TmpPolicy,
+    BlockBackend, BlockMode, BlockNetwork, CommandFate, Mode, Network, OnUnavailable, Protect,
+    TmpPolicy,
 };
 use rstest::rstest;
 
 use super::*;
 
-fn parse(text: &str) -> Result<Block, Fault> {
-    Block::parse("config.yaml", text)
+fn parse(text: &str) -> Result<SandboxBlock, ConfigError> {
+    SandboxBlock::parse("config.yaml", text)
 }
 
-fn around(workspace: &std::path::Path) -> Surroundings {
+fn around(workspace: &std::path::Path) -> ExpansionContext {
     let env = [("HOME", "/home/u"), ("EMPTY", ""), ("D", "/d")];
-    Surroundings {
+    ExpansionContext {
         workspace: workspace.to_owned(),
         env: env.map(|(name, value)| (name.into(), value.into())).into(),
     }
 }
 
-fn settled(text: &str, os: &str) -> Settled {
-    let folder = tempfile::tempdir().unwrap();
-    settle(parse(text).unwrap(), &around(folder.path()), os).unwrap()
+fn settled(text: &str, os: &str) -> ResolvedBlock {
+    let directory = tempfile::tempdir().unwrap();
+    resolve_block(parse(text).unwrap(), &around(directory.path()), os).unwrap()
 }
 
 #[rstest]
@@ -73,23 +74,23 @@ fn paths_are_expanded(#[case] written: &str, #[case] expected: Result<&str, &str
 }
 
 #[rstest]
-#[case("mode: off, backend: none", "linux", Runs::Unconfined, false)]
-#[case("mode: workspace_write", "linux", Runs::Confined, false)]
-#[case("mode: read_only, backend: linux_bubblewrap", "linux", Runs::Confined, false)]
-#[case("mode: workspace_write", "haiku", Runs::Refused, true)]
-#[case("mode: workspace_write, backend: none", "linux", Runs::Refused, true)]
-#[case("mode: read_only, backend: macos_seatbelt", "linux", Runs::Refused, true)]
-#[case("mode: workspace_write, backend: linux_bubblewrap", "macos", Runs::Refused, true)]
+#[case("mode: off, backend: none", "linux", CommandFate::Unconfined, false)]
+#[case("mode: workspace_write", "linux", CommandFate::Confined, false)]
+#[case("mode: read_only, backend: linux_bubblewrap", "linux", CommandFate::Confined, false)]
+#[case("mode: workspace_write", "haiku", CommandFate::Refused, true)]
+#[case("mode: workspace_write, backend: none", "linux", CommandFate::Refused, true)]
+#[case("mode: read_only, backend: macos_seatbelt", "linux", CommandFate::Refused, true)]
+#[case("mode: workspace_write, backend: linux_bubblewrap", "macos", CommandFate::Refused, true)]
 #[case(
     "mode: workspace_write, backend: none, fail_if_unavailable: false",
     "linux",
-    Runs::Unconfined,
+    CommandFate::Unconfined,
     true
 )]
 fn what_cannot_be_confined_is_refused_unless_it_may_run(
     #[case] block: &str,
     #[case] os: &str,
-    #[case] runs: Runs,
+    #[case] runs: CommandFate,
     #[case] unavailable: bool,
 ) {
     let settled = settled(&format!("sandbox: {{{block}}}\n"), os);

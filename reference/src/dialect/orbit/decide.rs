@@ -4,16 +4,16 @@ use super::profile::ProfileRule;
 
 /// An operation on a path.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
-pub enum Op {
+pub enum PolicyOperation {
     /// Read it.
     Read,
     /// Change, make or remove it.
     Modify,
 }
 
-impl Op {
+impl PolicyOperation {
     /// Its word.
-    pub fn word(self) -> &'static str {
+    pub fn operation_name(self) -> &'static str {
         match self {
             Self::Read => "read",
             Self::Modify => "modify",
@@ -23,21 +23,21 @@ impl Op {
 
 /// A decision and its ground.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Decision<'a> {
+pub struct PolicyDecision<'a> {
     /// The operation is allowed.
     pub allowed: bool,
     /// The ground of the decision.
-    pub winner: Winner<'a>,
+    pub winner: DecidingRule<'a>,
 }
 
-impl Decision<'_> {
+impl PolicyDecision<'_> {
     /// The decision about a path outside the workspace.
-    pub const NONE: Self = Self { allowed: false, winner: Winner::Nothing };
+    pub const NONE: Self = Self { allowed: false, winner: DecidingRule::Nothing };
 }
 
 /// The ground of a decision.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Winner<'a> {
+pub enum DecidingRule<'a> {
     /// The last rule that matches.
     Rule(&'a ProfileRule),
     /// No rule matches.
@@ -46,7 +46,7 @@ pub enum Winner<'a> {
     Nothing,
 }
 
-impl Winner<'_> {
+impl DecidingRule<'_> {
     /// Returns the pattern without `!` for answers, or the placeholder for none.
     pub fn matched_rule(&self) -> &str {
         match self {

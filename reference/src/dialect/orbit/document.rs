@@ -7,50 +7,50 @@ use serde::Deserialize;
 use serde_saphyr::{DuplicateKeyPolicy, Spanned};
 
 use super::error::PolicyError;
-use super::rule::Place;
+use super::rule::SourceLocation;
 
 /// The one version that is read.
 const VERSION: u32 = 2;
 
 /// A document, as written.
 #[derive(Debug, Clone)]
-pub struct Document {
+pub struct PolicyDocument {
     /// Its name in messages.
     pub label: String,
     pub(super) name: String,
     pub(super) description: Option<String>,
     pub(super) created_at: Option<String>,
     pub(super) updated_at: Option<String>,
-    pub(super) deny_read: Vec<Written>,
-    pub(super) deny_modify: Vec<Written>,
+    pub(super) deny_read: Vec<LocatedText>,
+    pub(super) deny_modify: Vec<LocatedText>,
     pub(super) profiles: BTreeMap<String, WrittenProfile>,
 }
 
 /// A text and its place.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(super) struct Written {
+pub(super) struct LocatedText {
     pub(super) text: String,
-    pub(super) place: Place,
+    pub(super) place: SourceLocation,
 }
 
 /// A profile, as written.
 #[derive(Debug, Clone)]
 pub(super) struct WrittenProfile {
-    pub(super) place: Place,
-    pub(super) read: Vec<Written>,
-    pub(super) modify: Vec<Written>,
+    pub(super) place: SourceLocation,
+    pub(super) read: Vec<LocatedText>,
+    pub(super) modify: Vec<LocatedText>,
 }
 
 /// The members that are read first.
 #[derive(Deserialize)]
 #[serde(rename_all = "camelCase")]
-struct Header {
+struct DocumentHeader {
     schema_version: Spanned<u32>,
-    kind: Spanned<Kind>,
+    kind: Spanned<DocumentKind>,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize)]
-enum Kind {
+enum DocumentKind {
     Job,
     Activity,
     Policy,
@@ -59,16 +59,16 @@ enum Kind {
 
 #[derive(Deserialize)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
-struct Envelope {
+struct DocumentEnvelope {
     schema_version: Spanned<u32>,
-    kind: Spanned<Kind>,
-    metadata: Metadata,
-    spec: Option<Spec>,
+    kind: Spanned<DocumentKind>,
+    metadata: DocumentMetadata,
+    spec: Option<DocumentSpec>,
 }
 
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
-struct Metadata {
+struct DocumentMetadata {
     name: String,
     #[serde(default, rename = "labels")]
     _labels: Option<BTreeMap<String, String>>,
@@ -78,34 +78,35 @@ struct Metadata {
 
 #[derive(Default, Deserialize)]
 #[serde(deny_unknown_fields)]
-struct Spec {
+struct DocumentSpec {
     description: Option<String>,
     #[serde(default, rename = "denyRead")]
     deny_read: Option<Vec<Spanned<Option<String>>>>,
     #[serde(default, rename = "denyModify")]
     deny_modify: Option<Vec<Spanned<Option<String>>>>,
     #[serde(default, rename = "fsProfiles")]
-    profiles: Option<BTreeMap<String, Spanned<Option<Lists>>>>,
+    profiles: Option<BTreeMap<String, Spanned<Option<ProfileSpec>>>>,
     created_at: Option<Spanned<String>>,
     updated_at: Option<Spanned<String>>,
 }
 
 #[derive(Default, Deserialize)]
 #[serde(deny_unknown_fields)]
-struct Lists {
+struct ProfileSpec {
     #[serde(default)]
     read: Option<Vec<Spanned<Option<String>>>>,
     #[serde(default)]
     modify: Option<Vec<Spanned<Option<String>>>>,
 }
 
-impl Document {
+impl PolicyDocument {
     /// Reads the document that messages call `label` and places call `file`.
     ///
     /// # Errors
     /// The error, its place, and the remedy. No part of the document is used then.
     pub fn parse(label: &str, file: &str, text: &str) -> Result<Self, PolicyError> {
-        let source = Source { label, file: file.into(), text, lines: text.lines().collect() };
+        let source =
+            DocumentSource { label, file: file.into(), text, lines: text.lines().collect() };
         let envelope = source.envelope()?;
         let spec = envelope.spec.unwrap_or_default();
         let profiles = spec.profiles.unwrap_or_default().into_iter().map(|(name, lists)| {
@@ -129,23 +130,23 @@ impl Document {
 }
 
 /// A document's text and names.
-struct Source<'a> {
+struct DocumentSource<'a> {
     label: &'a str,
     file: Arc<str>,
     text: &'a str,
     lines: Vec<&'a str>,
 }
 
-impl Source<'_> {
+impl DocumentSource<'_> {
     /// Reads the envelope. A wrong kind or version is reported before any other error.
-    fn envelope(&self) -> Result<Envelope, PolicyError> {
-        match self.read::<Envelope>() {
+    fn envelope(&self) -> Result<DocumentEnvelope, PolicyError> {
+        match self.read::<DocumentEnvelope>() {
             Ok(envelope) => {
                 self.header(&envelope.kind, &envelope.schema_version)?;
                 Ok(envelope)
             }
             Err(error) => {
-                let header: Header = self.read()?;
+                let header: DocumentHeader = self.read()?;
                 self.header(&header.kind, &header.schema_version)?;
                 Err(error)
             }
@@ -153,8 +154,12 @@ impl Source<'_> {
     }
 
     /// Kind before version.
-    fn header(&self, kind: &Spanned<Kind>, version: &Spanned<u32>) -> Result<(), PolicyError> {
-        if kind.value != Kind::Policy {
+    fn header(
+        &self,
+        kind: &Spanned<DocumentKind>,
+        version: &Spanned<u32>,
+    ) -> Result<(), PolicyError> {
+        if kind.value != DocumentKind::Policy {
             let place = self.place(kind.referenced.line(), kind.referenced.column());
             return Err(
                 self.failed(&place, &format!("expected kind Policy, found {:?}", kind.value))
@@ -194,17 +199,17 @@ impl Source<'_> {
         self.failed(&self.place(line, column), &(said + &remedy))
     }
 
-    fn failed(&self, place: &Place, why: &str) -> PolicyError {
+    fn failed(&self, place: &SourceLocation, why: &str) -> PolicyError {
         PolicyError::at(place, format!("failed to parse {}: {why}", self.label))
     }
 
-    fn place(&self, line: impl TryInto<usize>, column: impl TryInto<usize>) -> Place {
+    fn place(&self, line: impl TryInto<usize>, column: impl TryInto<usize>) -> SourceLocation {
         let [line, column] = [line.try_into().unwrap_or(1), column.try_into().unwrap_or(1)];
-        Place { file: Arc::clone(&self.file), line: line.max(1), column: column.max(1) }
+        SourceLocation { file: Arc::clone(&self.file), line: line.max(1), column: column.max(1) }
     }
 
     /// Returns the text from `place` to the end of its line.
-    fn at(&self, place: &Place) -> &str {
+    fn at(&self, place: &SourceLocation) -> &str {
         let line = self.lines.get(place.line - 1).copied().unwrap_or_default();
         let start = line.char_indices().nth(place.column - 1).map_or(line.len(), |(at, _)| at);
         &line[start..]
@@ -213,12 +218,12 @@ impl Source<'_> {
     fn rules(
         &self,
         list: Option<Vec<Spanned<Option<String>>>>,
-    ) -> Result<Vec<Written>, PolicyError> {
+    ) -> Result<Vec<LocatedText>, PolicyError> {
         list.unwrap_or_default().into_iter().map(|rule| self.rule(rule)).collect()
     }
 
     /// A rule that YAML reads as something else, a tag or nothing, is refused with the remedy.
-    fn rule(&self, rule: Spanned<Option<String>>) -> Result<Written, PolicyError> {
+    fn rule(&self, rule: Spanned<Option<String>>) -> Result<LocatedText, PolicyError> {
         let place = self.place(rule.referenced.line(), rule.referenced.column());
         let unquoted = self.unquoted(place.line);
         let text = rule.value.unwrap_or_default();
@@ -227,7 +232,7 @@ impl Source<'_> {
                 Err(self
                     .failed(&place, &format!("a rule is read as a YAML tag{}", quote_it(&written))))
             }
-            _ => Ok(Written { text, place }),
+            _ => Ok(LocatedText { text, place }),
         }
     }
 

@@ -2,7 +2,7 @@
 
 use std::fmt;
 
-use super::rule::Place;
+use super::rule::SourceLocation;
 
 /// An error, and its place.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -10,11 +10,11 @@ pub struct PolicyError {
     /// One sentence; an error that upstream's tools report as well has their words.
     pub message: String,
     /// Its place; `None` where no document is at fault.
-    pub place: Option<Place>,
+    pub place: Option<SourceLocation>,
 }
 
 impl PolicyError {
-    pub(super) fn at(place: &Place, message: impl Into<String>) -> Self {
+    pub(super) fn at(place: &SourceLocation, message: impl Into<String>) -> Self {
         Self { message: message.into(), place: Some(place.clone()) }
     }
 

@@ -14,22 +14,22 @@ const MOST_RUNS: usize = 6;
 
 /// A pattern, ready to be matched.
 #[derive(Debug, Clone)]
-pub struct Glob(Form);
+pub struct OrbitGlob(GlobForm);
 
 #[derive(Debug, Clone)]
-enum Form {
+enum GlobForm {
     /// Alternatives, several only where a run inside a name crosses slashes.
-    Chains(Vec<Chain>),
+    Chains(Vec<ComponentChain>),
     /// One with a great many of such runs.
     Loose(Box<Regex>),
 }
 
 /// The parts between the slashes, from the root down.
-pub(super) type Chain = Vec<Part>;
+pub(super) type ComponentChain = Vec<PatternComponent>;
 
 /// The pattern between two slashes.
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
-pub(super) enum Part {
+pub(super) enum PatternComponent {
     /// Exactly this name.
     Name(Vec<u8>),
     /// Any name.
@@ -37,18 +37,18 @@ pub(super) enum Part {
     /// A name that ends with this, which begins with a dot and has no other: `*.rs`.
     Ending(Vec<u8>),
     /// A name of this shape.
-    Shape(Shape),
+    Shape(WildcardName),
     /// Any number of names.
     Deep,
 }
 
 /// A name with wildcards in it.
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
-pub(super) struct Shape(pub(super) Vec<Token>);
+pub(super) struct WildcardName(pub(super) Vec<WildcardToken>);
 
 /// A piece of a name.
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
-pub(super) enum Token {
+pub(super) enum WildcardToken {
     /// This text.
     Text(Vec<u8>),
     /// One character.
@@ -57,36 +57,42 @@ pub(super) enum Token {
     Run,
 }
 
-impl Glob {
+impl OrbitGlob {
     /// Any text is a pattern.
     pub fn new(text: &str) -> Self {
         if text == "." {
-            return Self(Form::Chains(vec![Vec::new()]));
+            return Self(GlobForm::Chains(vec![Vec::new()]));
         }
         let names: Vec<&str> = text.split('/').collect();
         match runs_inside(text) {
-            0 => return Self(Form::Chains(vec![names.into_iter().map(Part::of).collect()])),
-            1..=MOST_RUNS => return Self(Form::Chains(chains(&names))),
+            0 => {
+                return Self(GlobForm::Chains(vec![
+                    names.into_iter().map(PatternComponent::parse_component).collect(),
+                ]));
+            }
+            1..=MOST_RUNS => return Self(GlobForm::Chains(chains(&names))),
             _ => {}
         }
         // A pattern too large for the regex crate matches nothing, and validation rejects it.
         let regex = Regex::new(&loose(&names));
-        regex.map_or(Self(Form::Chains(Vec::new())), |regex| Self(Form::Loose(Box::new(regex))))
+        regex.map_or(Self(GlobForm::Chains(Vec::new())), |regex| {
+            Self(GlobForm::Loose(Box::new(regex)))
+        })
     }
 
     /// Returns whether the path `names`, from the root down, matches.
     pub fn matches<N: AsRef<[u8]>>(&self, names: &[N]) -> bool {
         match &self.0 {
-            Form::Chains(chains) => chains.iter().any(|chain| follows(chain, names)),
-            Form::Loose(regex) => regex.is_match(&join(names)),
+            GlobForm::Chains(chains) => chains.iter().any(|chain| follows(chain, names)),
+            GlobForm::Loose(regex) => regex.is_match(&join(names)),
         }
     }
 
     /// Returns the alternative chains; `None` for a pattern that is matched as a whole only.
-    pub(super) fn chains(&self) -> Option<&[Chain]> {
+    pub(super) fn chains(&self) -> Option<&[ComponentChain]> {
         match &self.0 {
-            Form::Chains(chains) => Some(chains),
-            Form::Loose(_) => None,
+            GlobForm::Chains(chains) => Some(chains),
+            GlobForm::Loose(_) => None,
         }
     }
 }
@@ -99,11 +105,11 @@ pub(super) fn runs_inside(pattern: &str) -> usize {
 
 /// Every way to read `names`: a run inside a name stays in it, or begins in one name and ends in
 /// another.
-fn chains(names: &[&str]) -> Vec<Chain> {
-    let mut all = vec![Chain::new()];
+fn chains(names: &[&str]) -> Vec<ComponentChain> {
+    let mut all = vec![ComponentChain::new()];
     for name in names {
         let readings = match *name {
-            "**" => vec![vec![Part::Deep]],
+            "**" => vec![vec![PatternComponent::Deep]],
             name => readings(name),
         };
         let longer = all.iter().flat_map(|chain| {
@@ -114,20 +120,25 @@ fn chains(names: &[&str]) -> Vec<Chain> {
     all
 }
 
-fn readings(name: &str) -> Vec<Chain> {
+fn readings(name: &str) -> Vec<ComponentChain> {
     let mut pieces = name.split("**");
     let first = pieces.next().unwrap_or_default().to_owned();
     // Each reading, and the text of the name that it has come to.
-    let mut all = vec![(Chain::new(), first)];
+    let mut all = vec![(ComponentChain::new(), first)];
     for piece in pieces {
         let both = all.into_iter().flat_map(|(chain, open)| {
-            let crossing =
-                [chain.as_slice(), &[Part::new(&format!("{open}*")), Part::Deep]].concat();
+            let crossing = [
+                chain.as_slice(),
+                &[PatternComponent::new(&format!("{open}*")), PatternComponent::Deep],
+            ]
+            .concat();
             [(chain, format!("{open}*{piece}")), (crossing, format!("*{piece}"))]
         });
         all = both.collect();
     }
-    let close = |(chain, open): (Chain, String)| [chain, vec![Part::new(&open)]].concat();
+    let close = |(chain, open): (ComponentChain, String)| {
+        [chain, vec![PatternComponent::new(&open)]].concat()
+    };
     all.into_iter().map(close).collect()
 }
 
@@ -152,9 +163,9 @@ fn spelled(name: &str) -> String {
     whole.replace(r"\?", r"(?:(?u:[^/])|[^/])")
 }
 
-impl Part {
+impl PatternComponent {
     /// Parses the pattern of a whole name.
-    fn of(name: &str) -> Self {
+    fn parse_component(name: &str) -> Self {
         if name == "**" { Self::Deep } else { Self::new(name) }
     }
 
@@ -164,9 +175,11 @@ impl Part {
         }
         let tokens = tokens(text);
         match &tokens[..] {
-            [Token::Run] => Self::Any,
-            [Token::Run, Token::Text(end)] if is_ending(end) => Self::Ending(end.clone()),
-            _ => Self::Shape(Shape(tokens)),
+            [WildcardToken::Run] => Self::Any,
+            [WildcardToken::Run, WildcardToken::Text(end)] if is_ending(end) => {
+                Self::Ending(end.clone())
+            }
+            _ => Self::Shape(WildcardName(tokens)),
         }
     }
 
@@ -187,25 +200,25 @@ fn is_ending(end: &[u8]) -> bool {
     end.first() == Some(&b'.') && !end[1..].contains(&b'.')
 }
 
-fn tokens(text: &str) -> Vec<Token> {
-    let mut tokens: Vec<Token> = Vec::new();
+fn tokens(text: &str) -> Vec<WildcardToken> {
+    let mut tokens: Vec<WildcardToken> = Vec::new();
     for byte in text.bytes() {
         match (byte, tokens.last_mut()) {
-            (b'*', Some(Token::Run)) => {}
-            (b'*', _) => tokens.push(Token::Run),
-            (b'?', _) => tokens.push(Token::One),
-            (_, Some(Token::Text(text))) => text.push(byte),
-            _ => tokens.push(Token::Text(vec![byte])),
+            (b'*', Some(WildcardToken::Run)) => {}
+            (b'*', _) => tokens.push(WildcardToken::Run),
+            (b'?', _) => tokens.push(WildcardToken::One),
+            (_, Some(WildcardToken::Text(text))) => text.push(byte),
+            _ => tokens.push(WildcardToken::Text(vec![byte])),
         }
     }
     tokens
 }
 
-impl Shape {
+impl WildcardName {
     /// The byte that every such name begins with.
     pub(super) fn first(&self) -> Option<u8> {
         match self.0.first() {
-            Some(Token::Text(text)) => text.first().copied(),
+            Some(WildcardToken::Text(text)) => text.first().copied(),
             _ => None,
         }
     }
@@ -217,12 +230,14 @@ impl Shape {
         let mut retry = None;
         loop {
             let step = match self.0.get(token) {
-                Some(Token::Run) => {
+                Some(WildcardToken::Run) => {
                     retry = Some((token + 1, at));
                     Some(0)
                 }
-                Some(Token::One) => (at < name.len()).then(|| character(&name[at..])),
-                Some(Token::Text(text)) => name[at..].starts_with(text).then_some(text.len()),
+                Some(WildcardToken::One) => (at < name.len()).then(|| character(&name[at..])),
+                Some(WildcardToken::Text(text)) => {
+                    name[at..].starts_with(text).then_some(text.len())
+                }
                 None if at == name.len() => return true,
                 None => None,
             };
@@ -252,19 +267,19 @@ fn character(text: &[u8]) -> usize {
 }
 
 /// Returns whether `chain` matches the root, whose only name is an empty one.
-pub(super) fn is_of_root(chain: &[Part]) -> bool {
+pub(super) fn is_of_root(chain: &[PatternComponent]) -> bool {
     match chain {
-        [part] => *part == Part::Deep || part.takes(b""),
+        [part] => *part == PatternComponent::Deep || part.takes(b""),
         _ => chain.is_empty(),
     }
 }
 
 /// Returns whether `chain` matches the path `names`.
-fn follows<N: AsRef<[u8]>>(chain: &[Part], names: &[N]) -> bool {
+fn follows<N: AsRef<[u8]>>(chain: &[PatternComponent], names: &[N]) -> bool {
     if names.is_empty() {
-        return is_of_root(chain) || chain.iter().all(|part| *part == Part::Deep);
+        return is_of_root(chain) || chain.iter().all(|part| *part == PatternComponent::Deep);
     }
-    let Some(deep) = chain.iter().position(|part| *part == Part::Deep) else {
+    let Some(deep) = chain.iter().position(|part| *part == PatternComponent::Deep) else {
         return chain.len() == names.len() && takes_all(chain, names);
     };
     if names.len() < deep || !takes_all(&chain[..deep], &names[..deep]) {
@@ -273,17 +288,17 @@ fn follows<N: AsRef<[u8]>>(chain: &[Part], names: &[N]) -> bool {
     deep + 1 == chain.len() || wanders(&chain[deep..], &names[deep..])
 }
 
-fn takes_all<N: AsRef<[u8]>>(chain: &[Part], names: &[N]) -> bool {
+fn takes_all<N: AsRef<[u8]>>(chain: &[PatternComponent], names: &[N]) -> bool {
     chain.iter().zip(names).all(|(part, name)| part.takes(name.as_ref()))
 }
 
 /// Matches by tracking the set of all positions in the chain that the names can have reached.
-fn wanders<N: AsRef<[u8]>>(chain: &[Part], names: &[N]) -> bool {
+fn wanders<N: AsRef<[u8]>>(chain: &[PatternComponent], names: &[N]) -> bool {
     let mut places = vec![false; chain.len() + 1];
     places[0] = true;
     let skip = |places: &mut [bool]| {
         for (at, part) in chain.iter().enumerate() {
-            places[at + 1] |= places[at] && *part == Part::Deep;
+            places[at + 1] |= places[at] && *part == PatternComponent::Deep;
         }
     };
     skip(&mut places);
@@ -291,7 +306,7 @@ fn wanders<N: AsRef<[u8]>>(chain: &[Part], names: &[N]) -> bool {
         let mut next = vec![false; chain.len() + 1];
         for (at, part) in chain.iter().enumerate().filter(|(at, _)| places[*at]) {
             match part {
-                Part::Deep => next[at] = true,
+                PatternComponent::Deep => next[at] = true,
                 part => next[at + 1] |= part.takes(name.as_ref()),
             }
         }
@@ -359,7 +374,7 @@ mod tests {
     #[case::case_counts("src/**", "SRC/a", false)]
     fn patterns_match(#[case] pattern: &str, #[case] path: &str, #[case] expected: bool) {
         let names: Vec<&str> = if path == "." { Vec::new() } else { path.split('/').collect() };
-        assert_eq!(Glob::new(pattern).matches(&names), expected);
+        assert_eq!(OrbitGlob::new(pattern).matches(&names), expected);
     }
 
     /// A pattern with more runs than chains are made for means the same.
@@ -370,14 +385,14 @@ mod tests {
     #[case("?**b**c**d**e**f**g**h/**", "é/b/c/d/e/f/g/h", true)]
     #[case("**/a**b**c**d**e**f**g**h", "x/y/abcdefgh", true)]
     fn loose_patterns_match(#[case] pattern: &str, #[case] path: &str, #[case] expected: bool) {
-        let glob = Glob::new(pattern);
+        let glob = OrbitGlob::new(pattern);
         assert!(glob.chains().is_none());
         assert_eq!(glob.matches(&path.split('/').collect::<Vec<_>>()), expected);
     }
 
     #[test]
     fn names_need_not_be_text() {
-        let glob = Glob::new("s/?");
+        let glob = OrbitGlob::new("s/?");
         assert!(glob.matches(&[b"s".as_slice(), b"\xff"]));
         assert!(!glob.matches(&[b"s".as_slice(), b"\xff\xfe"]));
     }

@@ -7,41 +7,41 @@
 
 use rustc_hash::FxHashMap;
 
-use super::glob::{Chain, Glob, Part, Shape, is_of_root};
+use super::glob::{ComponentChain, OrbitGlob, PatternComponent, WildcardName, is_of_root};
 
 /// A place in the trie.
-type Node = u32;
+type TrieNodeId = u32;
 
 /// The root of the trie.
-const ROOT: Node = 0;
+const ROOT: TrieNodeId = 0;
 
 /// An index of patterns by number.
 #[derive(Debug, Default)]
-pub struct Index {
+pub struct PatternIndex {
     /// Numbers of the patterns' parts, so that one lookup of a name serves every state.
     names: FxHashMap<Vec<u8>, u32>,
     endings: FxHashMap<Vec<u8>, u32>,
-    shapes: FxHashMap<Shape, u32>,
-    by_name: FxHashMap<(Node, u32), Node>,
-    by_ending: FxHashMap<(Node, u32), Node>,
-    by_shape: FxHashMap<(Node, u32), Node>,
+    shapes: FxHashMap<WildcardName, u32>,
+    by_name: FxHashMap<(TrieNodeId, u32), TrieNodeId>,
+    by_ending: FxHashMap<(TrieNodeId, u32), TrieNodeId>,
+    by_shape: FxHashMap<(TrieNodeId, u32), TrieNodeId>,
     /// The shapes at a state, by the first byte of their names, if that is known.
-    shaped: FxHashMap<(Node, Option<u8>), Shaped>,
-    places: Vec<Place>,
+    shaped: FxHashMap<(TrieNodeId, Option<u8>), WildcardEdges>,
+    places: Vec<TrieNode>,
     /// Patterns that are no chains.
-    loose: Vec<(usize, Glob)>,
+    loose: Vec<(usize, OrbitGlob)>,
 }
 
 /// Shapes, and the places below them.
-type Shaped = Vec<(Shape, Node)>;
+type WildcardEdges = Vec<(WildcardName, TrieNodeId)>;
 
 /// The transitions and matches of one state.
 #[derive(Debug, Default)]
-struct Place {
+struct TrieNode {
     /// The state behind any name.
-    any: Option<Node>,
+    any: Option<TrieNodeId>,
     /// The state behind any number of names; it leads to itself.
-    deep: Option<Node>,
+    deep: Option<TrieNodeId>,
     is_deep: bool,
     has_names: bool,
     has_endings: bool,
@@ -50,11 +50,11 @@ struct Place {
     last: Option<usize>,
 }
 
-impl Index {
+impl PatternIndex {
     /// An index of `patterns`, which are known by their place in the order.
-    pub fn new<'a>(patterns: impl IntoIterator<Item = &'a Glob>) -> Self {
+    pub fn new<'a>(patterns: impl IntoIterator<Item = &'a OrbitGlob>) -> Self {
         let patterns = patterns.into_iter();
-        let mut index = Self { places: vec![Place::default()], ..Self::default() };
+        let mut index = Self { places: vec![TrieNode::default()], ..Self::default() };
         index.reserve(patterns.size_hint().0);
         for (number, glob) in patterns.enumerate() {
             match glob.chains() {
@@ -88,7 +88,7 @@ impl Index {
     }
 
     /// Collects the states that `name` leads to from all states in `here`.
-    fn go(&self, here: &[Node], name: &[u8], next: &mut Vec<Node>) {
+    fn go(&self, here: &[TrieNodeId], name: &[u8], next: &mut Vec<TrieNodeId>) {
         let known = self.names.get(name);
         let dot = name.iter().rposition(|byte| *byte == b'.');
         let ending = dot.and_then(|dot| self.endings.get(&name[dot..]));
@@ -110,7 +110,7 @@ impl Index {
         }
     }
 
-    fn go_by_shape(&self, node: Node, name: &[u8], next: &mut Vec<Node>) {
+    fn go_by_shape(&self, node: TrieNodeId, name: &[u8], next: &mut Vec<TrieNodeId>) {
         for first in [name.first().copied(), None] {
             let shaped = self.shaped.get(&(node, first)).into_iter().flatten();
             for (_, below) in shaped.filter(|(shape, _)| shape.takes(name)) {
@@ -120,7 +120,7 @@ impl Index {
     }
 
     /// Adds `node`, and the states that it reaches without a name.
-    fn arrive(&self, node: Node, at: &mut Vec<Node>) {
+    fn arrive(&self, node: TrieNodeId, at: &mut Vec<TrieNodeId>) {
         let place = &self.places[node as usize];
         // Only a state that leads to itself can be reached twice.
         for node in std::iter::once(node).chain(place.deep) {
@@ -130,7 +130,7 @@ impl Index {
         }
     }
 
-    fn lay(&mut self, chain: &Chain, number: usize) {
+    fn lay(&mut self, chain: &ComponentChain, number: usize) {
         let end = chain.iter().fold(ROOT, |node, part| self.below(node, part));
         self.places[end as usize].last = Some(number);
         if is_of_root(chain) {
@@ -139,25 +139,25 @@ impl Index {
     }
 
     /// The place below `node` for `part`, made where it is not there yet.
-    fn below(&mut self, node: Node, part: &Part) -> Node {
-        let new = self.places.len() as Node;
+    fn below(&mut self, node: TrieNodeId, part: &PatternComponent) -> TrieNodeId {
+        let new = self.places.len() as TrieNodeId;
         let place = &mut self.places[node as usize];
         let below = match part {
             // Any number of names, and again any number, is any number.
-            Part::Deep if place.is_deep => node,
-            Part::Deep => *place.deep.get_or_insert(new),
-            Part::Any => *place.any.get_or_insert(new),
-            Part::Name(name) => {
+            PatternComponent::Deep if place.is_deep => node,
+            PatternComponent::Deep => *place.deep.get_or_insert(new),
+            PatternComponent::Any => *place.any.get_or_insert(new),
+            PatternComponent::Name(name) => {
                 place.has_names = true;
                 let name = number(&mut self.names, name);
                 *self.by_name.entry((node, name)).or_insert(new)
             }
-            Part::Ending(end) => {
+            PatternComponent::Ending(end) => {
                 place.has_endings = true;
                 let end = number(&mut self.endings, end);
                 *self.by_ending.entry((node, end)).or_insert(new)
             }
-            Part::Shape(shape) => {
+            PatternComponent::Shape(shape) => {
                 place.has_shapes = true;
                 let id = number(&mut self.shapes, shape);
                 let below = *self.by_shape.entry((node, id)).or_insert(new);
@@ -169,7 +169,8 @@ impl Index {
             }
         };
         if below == new {
-            self.places.push(Place { is_deep: *part == Part::Deep, ..Place::default() });
+            self.places
+                .push(TrieNode { is_deep: *part == PatternComponent::Deep, ..TrieNode::default() });
         }
         below
     }
@@ -241,8 +242,8 @@ mod tests {
             patterns in prop::collection::vec(pattern(), 1..24),
             paths in prop::collection::vec(path(), 8),
         ) {
-            let globs: Vec<Glob> = patterns.iter().map(|text| Glob::new(text)).collect();
-            let (index, set) = (Index::new(&globs), oracle(&patterns));
+            let globs: Vec<OrbitGlob> = patterns.iter().map(|text| OrbitGlob::new(text)).collect();
+            let (index, set) = (PatternIndex::new(&globs), oracle(&patterns));
             for path in &paths {
                 let found = index.last_match(path);
                 for (text, glob) in patterns.iter().zip(&globs) {
@@ -257,13 +258,13 @@ mod tests {
 
     #[test]
     fn ten_thousand_shapes_build() {
-        let globs: Vec<Glob> =
-            (0..10_000).map(|at| Glob::new(&format!("**/x{at}*y?z/**"))).collect();
-        let index = Index::new(&globs);
+        let globs: Vec<OrbitGlob> =
+            (0..10_000).map(|at| OrbitGlob::new(&format!("**/x{at}*y?z/**"))).collect();
+        let index = PatternIndex::new(&globs);
         assert_eq!(index.last_match(&["d", "x7..y.z", "f"]), Some(7));
         assert_eq!(index.last_match(&["d", "x7..y.", "f"]), None);
         // All alike, the last one wins.
-        let same: Vec<Glob> = (0..10_000).map(|_| Glob::new("**/x*y?z/**")).collect();
-        assert_eq!(Index::new(&same).last_match(&["xy.z"]), Some(9_999));
+        let same: Vec<OrbitGlob> = (0..10_000).map(|_| OrbitGlob::new("**/x*y?z/**")).collect();
+        assert_eq!(PatternIndex::new(&same).last_match(&["xy.z"]), Some(9_999));
     }
 }

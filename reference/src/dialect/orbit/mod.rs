@@ -1,37 +1,37 @@
 //! Dialect `orbit`: version 2 policy documents and their decisions.
 //!
-//! [`Document::parse`] reads one file, [`PolicySet::new`] lays a workspace's document over the
+//! [`PolicyDocument::parse`] reads one file, [`PolicySet::new`] lays a workspace's document over the
 //! host's and validates the whole, [`PolicySet::profile`] returns one profile with every deny
-//! behind it, and [`Profile::decide`] decides about a path. None of these touches the disk:
-//! [`Resolver`] resolves a path there, and decides on the request and its target.
+//! behind it, and [`ResolvedProfile::decide`] decides about a path. None of these touches the disk:
+//! [`PathResolver`] resolves a path there, and decides on the request and its target.
 
 mod decide;
 mod document;
-mod doubts;
 mod error;
-mod gate;
+mod event_lines;
 mod glob;
 mod index;
-mod lines;
-mod paths;
 mod policy;
 mod profile;
 mod resolve;
 mod rule;
+mod rule_warnings;
 #[cfg(test)]
 mod tests;
+mod tool_gate;
 mod validate;
+mod workspace_path;
 
-pub use decide::{Decision, Op, Winner};
-pub use document::Document;
-pub use doubts::doubts;
+pub use decide::{DecidingRule, PolicyDecision, PolicyOperation};
+pub use document::PolicyDocument;
 pub use error::PolicyError;
-pub use gate::{Event, EventKind, Gate, GateError, Sink, Tool};
-pub use glob::Glob;
-pub use index::Index;
-pub use lines::EventLines;
-pub use paths::{Asked, spelled};
+pub use event_lines::EventLines;
+pub use glob::OrbitGlob;
+pub use index::PatternIndex;
 pub use policy::PolicySet;
-pub use profile::{Effect, Origin, Profile, ProfileRule};
-pub use resolve::{Looked, OUTSIDE, Resolved, Resolver};
-pub use rule::{Place, Rule};
+pub use profile::{MatchEffect, PatternOrigin, ProfileRule, ResolvedProfile};
+pub use resolve::{LookedUpPath, OUTSIDE, PathResolver, ResolvedPath};
+pub use rule::{PatternRule, SourceLocation};
+pub use rule_warnings::doubts;
+pub use tool_gate::{GateError, GateEvent, GateEventKind, GateEventSink, ToolGate, ToolKind};
+pub use workspace_path::{WorkspacePath, spelled};

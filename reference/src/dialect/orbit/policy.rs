@@ -5,11 +5,11 @@
 use std::collections::{BTreeMap, HashSet};
 use std::sync::Arc;
 
-use super::document::{Document, Written, WrittenProfile};
+use super::document::{LocatedText, PolicyDocument, WrittenProfile};
 use super::error::PolicyError;
-use super::profile::{Effect, Origin, Profile, ProfileRule};
-use super::rule::Rule;
-use super::validate::{self, Checked, Patterns};
+use super::profile::{MatchEffect, PatternOrigin, ProfileRule, ResolvedProfile};
+use super::rule::PatternRule;
+use super::validate::{self, CheckedProfile, PatternSet};
 
 /// The profile that is there even if no document has it: all may be read and modified.
 const UNRESTRICTED: &str = boxproof_cases::protocol::UNRESTRICTED_PROFILE;
@@ -25,18 +25,18 @@ pub struct PolicySet {
     pub created_at: Option<String>,
     /// The time of the last change of either document, RFC 3339.
     pub updated_at: Option<String>,
-    deny_read: Vec<Deny>,
-    deny_modify: Vec<Deny>,
-    profiles: BTreeMap<String, Lists>,
+    deny_read: Vec<SourcedDeny>,
+    deny_modify: Vec<SourcedDeny>,
+    profiles: BTreeMap<String, ProfileRuleLists>,
 }
 
 /// A deny, and its origin.
-type Deny = (Arc<Rule>, Origin);
+type SourcedDeny = (Arc<PatternRule>, PatternOrigin);
 
 #[derive(Debug, Clone, Default)]
-struct Lists {
-    read: Vec<Arc<Rule>>,
-    modify: Vec<Arc<Rule>>,
+struct ProfileRuleLists {
+    read: Vec<Arc<PatternRule>>,
+    modify: Vec<Arc<PatternRule>>,
 }
 
 impl PolicySet {
@@ -44,18 +44,24 @@ impl PolicySet {
     ///
     /// # Errors
     /// The first rule, in the order of the documents, that cannot be kept to.
-    pub fn new(host: &Document, workspace: Option<&Document>) -> Result<Self, PolicyError> {
-        let host_alone = Self::of(host, Origin::GlobalDeny)?;
+    pub fn new(
+        host: &PolicyDocument,
+        workspace: Option<&PolicyDocument>,
+    ) -> Result<Self, PolicyError> {
+        let host_alone = Self::from_document(host, PatternOrigin::GlobalDeny)?;
         validate::exceptions(&rules_of(&host_alone.deny_modify))?;
         let Some(workspace) = workspace else { return host_alone.checked() };
         let host = host_alone.checked()?;
-        let over = Self::of(workspace, Origin::WorkspaceDeny)?;
+        let over = Self::from_document(workspace, PatternOrigin::WorkspaceDeny)?;
         over.adds_no_exception_to(&host)?;
         host.under(over.checked()?).checked()
     }
 
-    fn of(document: &Document, origin: Origin) -> Result<Self, PolicyError> {
-        let denies = |field: &str, list: &[Written]| {
+    fn from_document(
+        document: &PolicyDocument,
+        origin: PatternOrigin,
+    ) -> Result<Self, PolicyError> {
+        let denies = |field: &str, list: &[LocatedText]| {
             let rules = validate::rules(field, list)?;
             Ok::<_, PolicyError>(rules.into_iter().map(|rule| (rule, origin)).collect::<Vec<_>>())
         };
@@ -79,10 +85,11 @@ impl PolicySet {
 
     fn checked(self) -> Result<Self, PolicyError> {
         let (deny_read, deny_modify) = (rules_of(&self.deny_read), rules_of(&self.deny_modify));
-        let (deny_read, deny_modify) = (Patterns::of(&deny_read), Patterns::of(&deny_modify));
-        for (profile, Lists { read, modify }) in &self.profiles {
+        let (deny_read, deny_modify) =
+            (PatternSet::from_rules(&deny_read), PatternSet::from_rules(&deny_modify));
+        for (profile, ProfileRuleLists { read, modify }) in &self.profiles {
             let (policy, deny_read, deny_modify) = (&self.name, &deny_read, &deny_modify);
-            Checked { policy, profile, read, modify, deny_read, deny_modify }.check()?;
+            CheckedProfile { policy, profile, read, modify, deny_read, deny_modify }.check()?;
         }
         Ok(self)
     }
@@ -90,7 +97,7 @@ impl PolicySet {
     /// A workspace may repeat an exception of its host, which changes nothing.
     fn adds_no_exception_to(&self, host: &Self) -> Result<(), PolicyError> {
         let known = texts(&host.deny_modify);
-        let is_known = |rule: &Rule| known.contains(rule.written.as_str());
+        let is_known = |rule: &PatternRule| known.contains(rule.written.as_str());
         match self.deny_modify.iter().find(|(rule, _)| rule.negated && !is_known(rule)) {
             None => Ok(()),
             Some((rule, _)) => {
@@ -131,10 +138,10 @@ impl PolicySet {
     ///
     /// # Errors
     /// When there is none of this name, letter for letter.
-    pub fn profile(&self, name: &str) -> Result<Profile, PolicyError> {
+    pub fn profile(&self, name: &str) -> Result<ResolvedProfile, PolicyError> {
         let (lists, origin) = match self.profiles.get(name) {
-            Some(lists) => (lists.clone(), Origin::Profile),
-            None if name == UNRESTRICTED => (unrestricted(), Origin::Fallback),
+            Some(lists) => (lists.clone(), PatternOrigin::Profile),
+            None if name == UNRESTRICTED => (unrestricted(), PatternOrigin::Fallback),
             None => {
                 let policy = &self.name;
                 let known: Vec<&str> = self.profile_names().chain([UNRESTRICTED]).collect();
@@ -146,39 +153,43 @@ impl PolicySet {
             }
         };
         let read = effective(lists.read, origin, &self.deny_read);
-        Ok(Profile::new(name, read, effective(lists.modify, origin, &self.deny_modify)))
+        Ok(ResolvedProfile::new(name, read, effective(lists.modify, origin, &self.deny_modify)))
     }
 }
 
-fn lists(policy: &str, name: &str, written: &WrittenProfile) -> Result<Lists, PolicyError> {
+fn lists(
+    policy: &str,
+    name: &str,
+    written: &WrittenProfile,
+) -> Result<ProfileRuleLists, PolicyError> {
     if name.trim().is_empty() {
         let message = format!("policy `{policy}` has an empty fsProfile name");
         return Err(PolicyError::at(&written.place, message));
     }
     let field = |list: &str| format!("spec.fsProfiles.{name}.{list}");
-    Ok(Lists {
+    Ok(ProfileRuleLists {
         read: validate::rules(&field("read"), &written.read)?,
         modify: validate::rules(&field("modify"), &written.modify)?,
     })
 }
 
-fn unrestricted() -> Lists {
+fn unrestricted() -> ProfileRuleLists {
     let (written, pattern) = ("**".to_owned(), "**".to_owned());
-    let all = vec![Arc::new(Rule { written, pattern, negated: false, place: None })];
-    Lists { read: all.clone(), modify: all }
+    let all = vec![Arc::new(PatternRule { written, pattern, negated: false, place: None })];
+    ProfileRuleLists { read: all.clone(), modify: all }
 }
 
-fn rules_of(denies: &[Deny]) -> Vec<Arc<Rule>> {
+fn rules_of(denies: &[SourcedDeny]) -> Vec<Arc<PatternRule>> {
     denies.iter().map(|(rule, _)| Arc::clone(rule)).collect()
 }
 
 /// Returns the texts of the rules.
-fn texts(denies: &[Deny]) -> HashSet<&str> {
+fn texts(denies: &[SourcedDeny]) -> HashSet<&str> {
     denies.iter().map(|(rule, _)| rule.written.as_str()).collect()
 }
 
 /// A deny that is there already, word for word, is not added.
-fn joined(host: Vec<Deny>, over: Vec<Deny>) -> Vec<Deny> {
+fn joined(host: Vec<SourcedDeny>, over: Vec<SourcedDeny>) -> Vec<SourcedDeny> {
     let mut known: HashSet<String> = texts(&host).into_iter().map(str::to_owned).collect();
     let new = over.into_iter().filter(|(rule, _)| known.insert(rule.written.clone()));
     host.into_iter().chain(new.collect::<Vec<_>>()).collect()
@@ -189,13 +200,17 @@ fn later(one: Option<String>, other: Option<String>) -> Option<String> {
     if time(&one) >= time(&other) { one } else { other }
 }
 
-fn effective(own: Vec<Arc<Rule>>, origin: Origin, denies: &[Deny]) -> Vec<ProfileRule> {
+fn effective(
+    own: Vec<Arc<PatternRule>>,
+    origin: PatternOrigin,
+    denies: &[SourcedDeny],
+) -> Vec<ProfileRule> {
     let own = own.into_iter().map(|rule| {
-        let effect = if rule.negated { Effect::Refuse } else { Effect::Grant };
+        let effect = if rule.negated { MatchEffect::Refuse } else { MatchEffect::Grant };
         ProfileRule { rule, origin, effect }
     });
     let denies = denies.iter().cloned().map(|(rule, origin)| {
-        let effect = if rule.negated { Effect::Except } else { Effect::Refuse };
+        let effect = if rule.negated { MatchEffect::Except } else { MatchEffect::Refuse };
         ProfileRule { rule, origin, effect }
     });
     own.chain(denies).collect()

@@ -4,15 +4,15 @@ use std::borrow::Cow;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, OnceLock};
 
-use super::decide::{Decision, Op, Winner};
-use super::glob::Glob;
-use super::index::Index;
-use super::rule::Rule;
-use crate::fold::folded;
+use super::decide::{DecidingRule, PolicyDecision, PolicyOperation};
+use super::glob::OrbitGlob;
+use super::index::PatternIndex;
+use super::rule::PatternRule;
+use crate::case_fold::folded;
 
 /// The origin of a rule.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
-pub enum Origin {
+pub enum PatternOrigin {
     /// The profile itself.
     Profile,
     /// A deny of the host's document.
@@ -23,9 +23,9 @@ pub enum Origin {
     Fallback,
 }
 
-impl Origin {
+impl PatternOrigin {
     /// The word for it in answers.
-    pub fn word(self) -> &'static str {
+    pub fn origin_name(self) -> &'static str {
         match self {
             Self::Profile => "profile",
             Self::GlobalDeny => "global deny",
@@ -37,7 +37,7 @@ impl Origin {
 
 /// The effect of a rule where it is the last that matches.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
-pub enum Effect {
+pub enum MatchEffect {
     /// It allows.
     Grant,
     /// It denies.
@@ -50,11 +50,11 @@ pub enum Effect {
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct ProfileRule {
     /// The rule.
-    pub rule: Arc<Rule>,
+    pub rule: Arc<PatternRule>,
     /// Its origin.
-    pub origin: Origin,
+    pub origin: PatternOrigin,
     /// Its effect.
-    pub effect: Effect,
+    pub effect: MatchEffect,
 }
 
 /// Answers that are found rule by rule before an index is made: it costs as much as a few of them.
@@ -62,33 +62,37 @@ const BEFORE_INDEX: usize = 4;
 
 /// A profile in force.
 #[derive(Debug)]
-pub struct Profile {
+pub struct ResolvedProfile {
     /// Its name.
     pub name: String,
-    read: List,
-    modify: List,
+    read: OperationRules,
+    modify: OperationRules,
 }
 
-impl Profile {
+impl ResolvedProfile {
     pub(super) fn new(name: &str, read: Vec<ProfileRule>, modify: Vec<ProfileRule>) -> Self {
-        Self { name: name.to_owned(), read: List::new(read), modify: List::new(modify) }
+        Self {
+            name: name.to_owned(),
+            read: OperationRules::new(read),
+            modify: OperationRules::new(modify),
+        }
     }
 
     /// Returns the rules of one operation, in the order of evaluation.
-    pub fn rules(&self, op: Op) -> &[ProfileRule] {
+    pub fn rules(&self, op: PolicyOperation) -> &[ProfileRule] {
         &self.list(op).rules
     }
 
     /// Decides about the path with these names, from the workspace's root down, case-sensitively.
-    pub fn decide<N: AsRef<[u8]>>(&self, op: Op, names: &[N]) -> Decision<'_> {
-        self.list(op).decide(names, Letters::Count)
+    pub fn decide<N: AsRef<[u8]>>(&self, op: PolicyOperation, names: &[N]) -> PolicyDecision<'_> {
+        self.list(op).decide(names, CaseSensitivity::Count)
     }
 
     /// Says which change would allow `op` at the path with these names, which is called `path`.
-    pub fn remedy<N: AsRef<[u8]>>(&self, op: Op, names: &[N], path: &str) -> String {
-        let word = op.word();
+    pub fn remedy<N: AsRef<[u8]>>(&self, op: PolicyOperation, names: &[N], path: &str) -> String {
+        let word = op.operation_name();
         let granted = format!("add `{path}` to `{word}` of the profile {}", self.name);
-        let Winner::Rule(winner) = self.decide(op, names).winner else { return granted };
+        let DecidingRule::Rule(winner) = self.decide(op, names).winner else { return granted };
         let rule = &winner.rule;
         let place = match &rule.place {
             Some(place) => format!("`{}` at {}:{}", rule.written, place.file, place.line),
@@ -98,101 +102,119 @@ impl Profile {
             return format!("put `{path}` behind {place} in `{word}` of the profile {}", self.name);
         }
         let lifted = match (winner.origin, op) {
-            (Origin::GlobalDeny, Op::Modify) => format!(
+            (PatternOrigin::GlobalDeny, PolicyOperation::Modify) => format!(
                 "put the exception `!{path}` behind {place} in the host's document, or narrow that rule"
             ),
             _ => format!("narrow or remove {place}"),
         };
         let own = self.matching(op, names).into_iter().rfind(|rule| !rule.is_deny());
-        let grants = own.is_some_and(|rule| rule.effect == Effect::Grant);
+        let grants = own.is_some_and(|rule| rule.effect == MatchEffect::Grant);
         let besides = if grants { String::new() } else { format!(", and {granted}") };
         format!("no profile can lift a deny; {lifted}{besides}")
     }
 
     /// Every rule that matches, in order.
-    pub fn matching<N: AsRef<[u8]>>(&self, op: Op, names: &[N]) -> Vec<&ProfileRule> {
+    pub fn matching<N: AsRef<[u8]>>(&self, op: PolicyOperation, names: &[N]) -> Vec<&ProfileRule> {
         let list = self.list(op);
         (0..list.rules.len())
-            .filter(|at| list.matches(*at, names, Letters::Count))
+            .filter(|at| list.matches(*at, names, CaseSensitivity::Count))
             .map(|at| &list.rules[at])
             .collect()
     }
 
     /// Decides case-insensitively about the path with these names.
-    pub fn decide_folding<N: AsRef<[u8]>>(&self, op: Op, names: &[N]) -> Decision<'_> {
+    pub fn decide_folding<N: AsRef<[u8]>>(
+        &self,
+        op: PolicyOperation,
+        names: &[N],
+    ) -> PolicyDecision<'_> {
         let names: Vec<Vec<u8>> = names.iter().map(|name| folded(name.as_ref())).collect();
-        self.list(op).decide(&names, Letters::Fold)
+        self.list(op).decide(&names, CaseSensitivity::Fold)
     }
 
-    fn list(&self, op: Op) -> &List {
+    fn list(&self, op: PolicyOperation) -> &OperationRules {
         match op {
-            Op::Read => &self.read,
-            Op::Modify => &self.modify,
+            PolicyOperation::Read => &self.read,
+            PolicyOperation::Modify => &self.modify,
         }
     }
 }
 
 /// The rules of one operation.
 #[derive(Debug)]
-struct List {
+struct OperationRules {
     rules: Vec<ProfileRule>,
-    exact: Finder,
-    folding: Finder,
+    exact: RuleFinder,
+    folding: RuleFinder,
 }
 
 /// The lazily built index for finding the last rule that matches.
 #[derive(Debug, Default)]
-struct Finder {
+struct RuleFinder {
     asked: AtomicUsize,
-    index: OnceLock<Index>,
+    index: OnceLock<PatternIndex>,
 }
 
 /// The case-sensitivity of a match.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Letters {
+enum CaseSensitivity {
     Count,
     /// Names are folded already; patterns are folded for the match.
     Fold,
 }
 
-impl List {
+impl OperationRules {
     fn new(rules: Vec<ProfileRule>) -> Self {
-        Self { rules, exact: Finder::default(), folding: Finder::default() }
+        Self { rules, exact: RuleFinder::default(), folding: RuleFinder::default() }
     }
 
-    fn decide<N: AsRef<[u8]>>(&self, names: &[N], letters: Letters) -> Decision<'_> {
+    fn decide<N: AsRef<[u8]>>(&self, names: &[N], letters: CaseSensitivity) -> PolicyDecision<'_> {
         let Some(last) = self.last_match(names, letters) else { return self.unmatched() };
         let winner = &self.rules[last];
         match winner.effect {
-            Effect::Grant => Decision { allowed: true, winner: Winner::Rule(winner) },
-            Effect::Refuse => Decision { allowed: false, winner: Winner::Rule(winner) },
-            Effect::Except => self.excepted(last, names, letters),
+            MatchEffect::Grant => {
+                PolicyDecision { allowed: true, winner: DecidingRule::Rule(winner) }
+            }
+            MatchEffect::Refuse => {
+                PolicyDecision { allowed: false, winner: DecidingRule::Rule(winner) }
+            }
+            MatchEffect::Except => self.excepted(last, names, letters),
         }
     }
 
     /// Decides by an exception, which restores what the profile itself allows, and nothing else.
-    fn excepted<N: AsRef<[u8]>>(&self, at: usize, names: &[N], letters: Letters) -> Decision<'_> {
+    fn excepted<N: AsRef<[u8]>>(
+        &self,
+        at: usize,
+        names: &[N],
+        letters: CaseSensitivity,
+    ) -> PolicyDecision<'_> {
         let before = (0..at).rev().filter(|at| self.matches(*at, names, letters));
-        let others = before.map(|at| &self.rules[at]).filter(|rule| rule.effect != Effect::Except);
+        let others =
+            before.map(|at| &self.rules[at]).filter(|rule| rule.effect != MatchEffect::Except);
         let (denies, own): (Vec<_>, Vec<_>) = others.partition(|rule| rule.is_deny());
-        let granted = own.first().is_some_and(|rule| rule.effect == Effect::Grant);
+        let granted = own.first().is_some_and(|rule| rule.effect == MatchEffect::Grant);
         match (granted, denies.first()) {
-            (true, _) => Decision { allowed: true, winner: Winner::Rule(&self.rules[at]) },
-            (false, Some(deny)) => Decision { allowed: false, winner: Winner::Rule(deny) },
+            (true, _) => {
+                PolicyDecision { allowed: true, winner: DecidingRule::Rule(&self.rules[at]) }
+            }
+            (false, Some(deny)) => {
+                PolicyDecision { allowed: false, winner: DecidingRule::Rule(deny) }
+            }
             (false, None) => self.unmatched(),
         }
     }
 
-    fn unmatched(&self) -> Decision<'_> {
-        let grants = self.rules.iter().any(|rule| rule.effect == Effect::Grant);
-        let winner = if grants { Winner::NoMatch } else { Winner::Nothing };
-        Decision { allowed: false, winner }
+    fn unmatched(&self) -> PolicyDecision<'_> {
+        let grants = self.rules.iter().any(|rule| rule.effect == MatchEffect::Grant);
+        let winner = if grants { DecidingRule::NoMatch } else { DecidingRule::Nothing };
+        PolicyDecision { allowed: false, winner }
     }
 
-    fn last_match<N: AsRef<[u8]>>(&self, names: &[N], letters: Letters) -> Option<usize> {
+    fn last_match<N: AsRef<[u8]>>(&self, names: &[N], letters: CaseSensitivity) -> Option<usize> {
         let finder = match letters {
-            Letters::Count => &self.exact,
-            Letters::Fold => &self.folding,
+            CaseSensitivity::Count => &self.exact,
+            CaseSensitivity::Fold => &self.folding,
         };
         if let Some(index) = finder.index.get() {
             return index.last_match(names);
@@ -203,22 +225,22 @@ impl List {
         finder.index.get_or_init(|| self.indexed(letters)).last_match(names)
     }
 
-    fn indexed(&self, letters: Letters) -> Index {
-        let glob = |at| Glob::new(&self.pattern(at, letters));
-        let globs: Vec<Glob> = (0..self.rules.len()).map(glob).collect();
-        Index::new(&globs)
+    fn indexed(&self, letters: CaseSensitivity) -> PatternIndex {
+        let glob = |at| OrbitGlob::new(&self.pattern(at, letters));
+        let globs: Vec<OrbitGlob> = (0..self.rules.len()).map(glob).collect();
+        PatternIndex::new(&globs)
     }
 
-    fn matches<N: AsRef<[u8]>>(&self, at: usize, names: &[N], letters: Letters) -> bool {
+    fn matches<N: AsRef<[u8]>>(&self, at: usize, names: &[N], letters: CaseSensitivity) -> bool {
         let pattern = self.pattern(at, letters);
-        may_match(&pattern, names) && Glob::new(&pattern).matches(names)
+        may_match(&pattern, names) && OrbitGlob::new(&pattern).matches(names)
     }
 
-    fn pattern(&self, at: usize, letters: Letters) -> Cow<'_, str> {
+    fn pattern(&self, at: usize, letters: CaseSensitivity) -> Cow<'_, str> {
         let pattern = &self.rules[at].rule.pattern;
         match letters {
-            Letters::Count => Cow::Borrowed(pattern),
-            Letters::Fold => {
+            CaseSensitivity::Count => Cow::Borrowed(pattern),
+            CaseSensitivity::Fold => {
                 Cow::Owned(String::from_utf8_lossy(&folded(pattern.as_bytes())).into_owned())
             }
         }
@@ -228,7 +250,7 @@ impl List {
 impl ProfileRule {
     /// Returns whether no profile can overrule it.
     pub fn is_deny(&self) -> bool {
-        matches!(self.origin, Origin::GlobalDeny | Origin::WorkspaceDeny)
+        matches!(self.origin, PatternOrigin::GlobalDeny | PatternOrigin::WorkspaceDeny)
     }
 }
 
@@ -273,6 +295,6 @@ mod tests {
     fn a_glance_tells(#[case] pattern: &str, #[case] path: &str, #[case] may: bool) {
         let names: Vec<&str> = path.split('/').filter(|name| !name.is_empty()).collect();
         assert_eq!(may_match(pattern, &names), may);
-        assert!(may || !Glob::new(pattern).matches(&names));
+        assert!(may || !OrbitGlob::new(pattern).matches(&names));
     }
 }

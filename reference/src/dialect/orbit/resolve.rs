@@ -10,11 +10,11 @@ use std::io;
 use std::os::unix::ffi::{OsStrExt, OsStringExt};
 use std::path::{Component, Path, PathBuf};
 
-use super::decide::{Decision, Op};
-use super::paths::spelled;
-use super::profile::Profile;
-use crate::fold::folded;
-use crate::folds::folds;
+use super::decide::{PolicyDecision, PolicyOperation};
+use super::profile::ResolvedProfile;
+use super::workspace_path::spelled;
+use crate::case_fold::folded;
+use crate::case_insensitive::folds;
 
 /// The placeholder for the rule where a path resolves to a target outside the workspace.
 pub const OUTSIDE: &str = "<outside workspace>";
@@ -24,7 +24,7 @@ const MOST_LINKS: usize = 40;
 
 /// A workspace on the disk.
 #[derive(Debug, Clone)]
-pub struct Resolver {
+pub struct PathResolver {
     root: PathBuf,
     /// The root ignores case.
     folds: bool,
@@ -32,14 +32,14 @@ pub struct Resolver {
 
 /// The target of a path.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub enum Resolved {
+pub enum ResolvedPath {
     /// These names below the workspace's root.
     Inside(Vec<Vec<u8>>),
     /// This place, which is not in the workspace.
     Outside(PathBuf),
 }
 
-impl Resolver {
+impl PathResolver {
     /// Opens the workspace at `root`, links followed.
     ///
     /// # Errors
@@ -54,7 +54,7 @@ impl Resolver {
     ///
     /// # Errors
     /// A loop of links, or a directory that cannot be read.
-    pub fn resolve<N: AsRef<[u8]>>(&self, names: &[N]) -> io::Result<Resolved> {
+    pub fn resolve<N: AsRef<[u8]>>(&self, names: &[N]) -> io::Result<ResolvedPath> {
         let own = names.iter().map(|name| OsString::from_vec(name.as_ref().to_vec()));
         let mut left: VecDeque<OsString> = own.collect();
         let (mut at, mut links) = (self.root.clone(), 0);
@@ -85,10 +85,10 @@ impl Resolver {
             }
         }
         Ok(match at.strip_prefix(&self.root) {
-            Ok(inside) => Resolved::Inside(
+            Ok(inside) => ResolvedPath::Inside(
                 inside.components().map(|part| part.as_os_str().as_bytes().to_vec()).collect(),
             ),
-            Err(_) => Resolved::Outside(at),
+            Err(_) => ResolvedPath::Outside(at),
         })
     }
 
@@ -96,9 +96,9 @@ impl Resolver {
     ///
     /// # Errors
     /// As [`Self::resolve`].
-    pub fn look(&self, names: Vec<Vec<u8>>) -> io::Result<Looked> {
+    pub fn look_up_names(&self, names: Vec<Vec<u8>>) -> io::Result<LookedUpPath> {
         let means = self.resolve(&names)?;
-        Ok(Looked { names, means, folds: self.folds })
+        Ok(LookedUpPath { names, means, folds: self.folds })
     }
 
     /// `name` as the directory `at` spells it, if that ignores case and has it.
@@ -119,19 +119,23 @@ impl Resolver {
 
 /// A resolved path: the requested names, and the target.
 #[derive(Debug, Clone)]
-pub struct Looked {
+pub struct LookedUpPath {
     /// Its requested names.
     pub names: Vec<Vec<u8>>,
     /// The target.
-    pub means: Resolved,
+    pub means: ResolvedPath,
     folds: bool,
 }
 
-impl Looked {
+impl LookedUpPath {
     /// Decides about the target, the requested path and, where the root ignores case, both without
     /// regard to case; the strictest decision holds. `None` if the target is outside the workspace.
-    pub fn decide<'a>(&self, profile: &'a Profile, op: Op) -> Option<Decision<'a>> {
-        let Resolved::Inside(real) = &self.means else { return None };
+    pub fn decide<'a>(
+        &self,
+        profile: &'a ResolvedProfile,
+        op: PolicyOperation,
+    ) -> Option<PolicyDecision<'a>> {
+        let ResolvedPath::Inside(real) = &self.means else { return None };
         let real = &spelled(real);
         let meant = profile.decide(op, real);
         let asked = || profile.decide(op, &self.names);
@@ -151,7 +155,7 @@ fn is_no_link(error: &io::Error) -> bool {
 
 #[cfg(test)]
 mod tests {
-    use super::super::{Asked, Document, PolicySet};
+    use super::super::{PolicyDocument, PolicySet, WorkspacePath};
     use super::*;
     use rstest::rstest;
 
@@ -166,27 +170,27 @@ mod tests {
     #[case::granted("src/a", true)]
     #[case::grants_keep_their_letters("SRC/a", false)]
     fn refusals_hold_in_any_letters(#[case] path: &str, #[case] allowed: bool) {
-        let folder = tempfile::tempdir().unwrap();
-        std::fs::create_dir(folder.path().join("Secret")).unwrap();
-        std::fs::write(folder.path().join("Secret/k"), "").unwrap();
+        let directory = tempfile::tempdir().unwrap();
+        std::fs::create_dir(directory.path().join("Secret")).unwrap();
+        std::fs::write(directory.path().join("Secret/k"), "").unwrap();
         let text = "schemaVersion: 2\nkind: Policy\nmetadata: {name: p}\nspec:\n  fsProfiles: {p: \
                     {read: ['src/**', 'Secret/**', 'hidden/**', 'SECRET/**', '!secret/**', \
                     '!Hidden/**']}}\n";
-        let set = PolicySet::new(&Document::parse("p", "p", text).unwrap(), None).unwrap();
+        let set = PolicySet::new(&PolicyDocument::parse("p", "p", text).unwrap(), None).unwrap();
         let profile = set.profile("p").unwrap();
-        let root = folder.path().canonicalize().unwrap();
-        let resolver = Resolver { root, folds: true };
-        let looked = resolver.look(Asked::new(path).unwrap().names).unwrap();
-        assert_eq!(looked.decide(&profile, Op::Read).unwrap().allowed, allowed);
+        let root = directory.path().canonicalize().unwrap();
+        let resolver = PathResolver { root, folds: true };
+        let looked = resolver.look_up_names(WorkspacePath::new(path).unwrap().names).unwrap();
+        assert_eq!(looked.decide(&profile, PolicyOperation::Read).unwrap().allowed, allowed);
     }
 
     #[test]
     fn a_name_is_found_as_it_is_stored() {
-        let folder = tempfile::tempdir().unwrap();
-        std::fs::create_dir(folder.path().join("Docs")).unwrap();
-        let root = folder.path().canonicalize().unwrap();
-        let means = |folds| Resolver { root: root.clone(), folds }.resolve(&["dOCS", "New"]);
-        let inside = |names: [&str; 2]| Resolved::Inside(names.map(Into::into).into());
+        let directory = tempfile::tempdir().unwrap();
+        std::fs::create_dir(directory.path().join("Docs")).unwrap();
+        let root = directory.path().canonicalize().unwrap();
+        let means = |folds| PathResolver { root: root.clone(), folds }.resolve(&["dOCS", "New"]);
+        let inside = |names: [&str; 2]| ResolvedPath::Inside(names.map(Into::into).into());
         assert_eq!(means(true).unwrap(), inside(["Docs", "New"]));
         assert_eq!(means(false).unwrap(), inside(["dOCS", "New"]));
     }

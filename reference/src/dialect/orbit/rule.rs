@@ -8,7 +8,7 @@ use super::glob::runs_inside;
 
 /// A position in a document.
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
-pub struct Place {
+pub struct SourceLocation {
     /// The document's name.
     pub file: Arc<str>,
     /// The line, from 1.
@@ -17,7 +17,7 @@ pub struct Place {
     pub column: usize,
 }
 
-impl fmt::Display for Place {
+impl fmt::Display for SourceLocation {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "{}:{}:{}", self.file, self.line, self.column)
     }
@@ -25,7 +25,7 @@ impl fmt::Display for Place {
 
 /// A rule as written, and its pattern in the one spelling that is matched.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Rule {
+pub struct PatternRule {
     /// Its text in the document.
     pub written: String,
     /// The pattern: no `!`, no `./`, no empty name; the root is `.`.
@@ -33,7 +33,7 @@ pub struct Rule {
     /// It is an exception.
     pub negated: bool,
     /// Its position; `None` for a rule that no document contains.
-    pub place: Option<Place>,
+    pub place: Option<SourceLocation>,
 }
 
 /// Runs inside names that one rule may have; each makes it costlier to match.
@@ -41,7 +41,7 @@ const MOST_RUNS: usize = 64;
 
 /// The reason why a text is no rule, as the end of a sentence about its list.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum NoRule {
+pub(super) enum PatternRuleError {
     /// Nothing but blanks.
     Empty,
     /// It names something that need not be in the workspace.
@@ -50,12 +50,15 @@ pub(super) enum NoRule {
     TooLarge,
 }
 
-impl Rule {
+impl PatternRule {
     /// Brings `written` into its one spelling.
-    pub(super) fn new(written: &str, place: Option<Place>) -> Result<Self, NoRule> {
+    pub(super) fn new(
+        written: &str,
+        place: Option<SourceLocation>,
+    ) -> Result<Self, PatternRuleError> {
         let trimmed = written.trim();
         if trimmed.is_empty() {
-            return Err(NoRule::Empty);
+            return Err(PatternRuleError::Empty);
         }
         let (negated, rest) = match trimmed.strip_prefix('!') {
             Some(rest) => (true, rest),
@@ -74,16 +77,16 @@ impl Rule {
             None => (negated, pattern),
         };
         if pattern.len() > MOST_RUNS && runs_inside(&pattern) > MOST_RUNS {
-            return Err(NoRule::TooLarge);
+            return Err(PatternRuleError::TooLarge);
         }
         Ok(Self { written: trimmed.to_owned(), pattern, negated, place })
     }
 }
 
 /// Removes the redundant parts of `path`; an error if it can lead out of the directory above it.
-fn inside(path: &str) -> Result<String, NoRule> {
+fn inside(path: &str) -> Result<String, PatternRuleError> {
     if path == "~" || path.starts_with("~/") || path.starts_with('/') {
-        return Err(NoRule::Escapes);
+        return Err(PatternRuleError::Escapes);
     }
     // Most rules are in that spelling already, and a document has many of them.
     if path.as_bytes().split(|byte| *byte == b'/').all(|name| !matches!(name, b"" | b"." | b"..")) {
@@ -92,7 +95,7 @@ fn inside(path: &str) -> Result<String, NoRule> {
     let names: Vec<&str> =
         path.split('/').filter(|name| !name.is_empty() && *name != ".").collect();
     match names.contains(&"..") {
-        true => Err(NoRule::Escapes),
+        true => Err(PatternRuleError::Escapes),
         false if names.is_empty() => Ok(".".to_owned()),
         false => Ok(names.join("/")),
     }
@@ -111,7 +114,7 @@ mod tests {
     #[case::backslashes(r"a\b", "a/b", false)]
     #[case::slashes("src//a", "src/a", false)]
     #[case::dots("src/./a", "src/a", false)]
-    #[case::folder("src/", "src", false)]
+    #[case::directory("src/", "src", false)]
     #[case::root("./", ".", false)]
     #[case::not_the_root("!", ".", true)]
     #[case::blank_name("! x", " x", true)]
@@ -122,25 +125,25 @@ mod tests {
     #[case::three_dots("..a", "..a", false)]
     #[case::drive("C:/x", "C:/x", false)]
     fn rules_have_one_spelling(#[case] written: &str, #[case] pattern: &str, #[case] neg: bool) {
-        let rule = Rule::new(written, None).unwrap();
+        let rule = PatternRule::new(written, None).unwrap();
         assert_eq!((rule.pattern.as_str(), rule.negated), (pattern, neg));
         assert_eq!(rule.written, written.trim());
     }
 
     #[rstest]
-    #[case("", NoRule::Empty)]
-    #[case("  ", NoRule::Empty)]
-    #[case("~", NoRule::Escapes)]
-    #[case("~/x", NoRule::Escapes)]
-    #[case("/etc/**", NoRule::Escapes)]
-    #[case("..", NoRule::Escapes)]
-    #[case("../x", NoRule::Escapes)]
-    #[case("a/../b", NoRule::Escapes)]
-    #[case("./../x", NoRule::Escapes)]
-    #[case(r"..\x", NoRule::Escapes)]
-    #[case("!../x", NoRule::Escapes)]
-    #[case("./!../x", NoRule::Escapes)]
-    fn what_leads_out_is_no_rule(#[case] written: &str, #[case] why: NoRule) {
-        assert_eq!(Rule::new(written, None), Err(why));
+    #[case("", PatternRuleError::Empty)]
+    #[case("  ", PatternRuleError::Empty)]
+    #[case("~", PatternRuleError::Escapes)]
+    #[case("~/x", PatternRuleError::Escapes)]
+    #[case("/etc/**", PatternRuleError::Escapes)]
+    #[case("..", PatternRuleError::Escapes)]
+    #[case("../x", PatternRuleError::Escapes)]
+    #[case("a/../b", PatternRuleError::Escapes)]
+    #[case("./../x", PatternRuleError::Escapes)]
+    #[case(r"..\x", PatternRuleError::Escapes)]
+    #[case("!../x", PatternRuleError::Escapes)]
+    #[case("./!../x", PatternRuleError::Escapes)]
+    fn what_leads_out_is_no_rule(#[case] written: &str, #[case] why: PatternRuleError) {
+        assert_eq!(PatternRule::new(written, None), Err(why));
     }
 }

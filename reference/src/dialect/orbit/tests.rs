@@ -5,11 +5,11 @@ use rstest::rstest;
 use super::*;
 
 /// A document of these lines below `spec`.
-fn document(spec: &str) -> Result<Document, PolicyError> {
+fn document(spec: &str) -> Result<PolicyDocument, PolicyError> {
     let spec: String = spec.lines().map(|line| format!("  {line}\n")).collect();
     let text =
         format!("schemaVersion: 2\nkind: Policy\nmetadata: {{name: default}}\nspec:\n{spec}");
-    Document::parse("policy default", "p.yaml", &text)
+    PolicyDocument::parse("policy default", "p.yaml", &text)
 }
 
 fn policy(spec: &str) -> Result<PolicySet, PolicyError> {
@@ -17,9 +17,9 @@ fn policy(spec: &str) -> Result<PolicySet, PolicyError> {
 }
 
 /// Returns the decision, as `allow RULE` or `deny RULE`.
-fn decided(set: &PolicySet, profile: &str, op: Op, path: &str) -> String {
+fn decided(set: &PolicySet, profile: &str, op: PolicyOperation, path: &str) -> String {
     let profile = set.profile(profile).unwrap();
-    let asked = match Asked::new(path) {
+    let asked = match WorkspacePath::new(path) {
         Ok(asked) => asked,
         Err(error) => return error.to_string(),
     };
@@ -31,23 +31,48 @@ fn decided(set: &PolicySet, profile: &str, op: Op, path: &str) -> String {
 const P: &str = "fsProfiles: {p: {read: [\"**\"], modify: [\"**\"]}}\n";
 
 #[rstest]
-#[case::by_deny("denyRead: [secrets/**]", Op::Read, "secrets/k", "deny secrets/**")]
-#[case::deny_of_the_other("denyRead: [secrets/**]", Op::Modify, "secrets/k", "allow **")]
-#[case::deny_modify("denyModify: [g/**]", Op::Modify, "g/x", "deny g/**")]
-#[case::read_stays("denyModify: [g/**]", Op::Read, "g/x", "allow **")]
+#[case::by_deny("denyRead: [secrets/**]", PolicyOperation::Read, "secrets/k", "deny secrets/**")]
+#[case::deny_of_the_other(
+    "denyRead: [secrets/**]",
+    PolicyOperation::Modify,
+    "secrets/k",
+    "allow **"
+)]
+#[case::deny_modify("denyModify: [g/**]", PolicyOperation::Modify, "g/x", "deny g/**")]
+#[case::read_stays("denyModify: [g/**]", PolicyOperation::Read, "g/x", "allow **")]
 #[case::deny_anywhere(
     "denyRead: [\"**/secrets/**\"]",
-    Op::Read,
+    PolicyOperation::Read,
     "a/secrets/k",
     "deny **/secrets/**"
 )]
-#[case::spelled_otherwise("denyRead: [secret/key]", Op::Read, "secret//./key/", "deny secret/key")]
-#[case::line_feed("denyRead: [secret/**]", Op::Read, "secret/a\nb", "deny secret/**")]
-#[case::no_bleed("denyRead: [secret/**]", Op::Read, "secret-adjacent/x", "allow **")]
-#[case::exception("denyModify: [a/**, \"!a/b/**\"]", Op::Modify, "a/b/c", "allow a/b/**")]
-#[case::beside_it("denyModify: [a/**, \"!a/b/**\"]", Op::Modify, "a/c", "deny a/**")]
-#[case::denied_again("denyModify: [a/**, \"!a/b/**\", a/b/x]", Op::Modify, "a/b/x", "deny a/b/x")]
-fn denies_win(#[case] denies: &str, #[case] op: Op, #[case] path: &str, #[case] expected: &str) {
+#[case::spelled_otherwise(
+    "denyRead: [secret/key]",
+    PolicyOperation::Read,
+    "secret//./key/",
+    "deny secret/key"
+)]
+#[case::line_feed("denyRead: [secret/**]", PolicyOperation::Read, "secret/a\nb", "deny secret/**")]
+#[case::no_bleed("denyRead: [secret/**]", PolicyOperation::Read, "secret-adjacent/x", "allow **")]
+#[case::exception(
+    "denyModify: [a/**, \"!a/b/**\"]",
+    PolicyOperation::Modify,
+    "a/b/c",
+    "allow a/b/**"
+)]
+#[case::beside_it("denyModify: [a/**, \"!a/b/**\"]", PolicyOperation::Modify, "a/c", "deny a/**")]
+#[case::denied_again(
+    "denyModify: [a/**, \"!a/b/**\", a/b/x]",
+    PolicyOperation::Modify,
+    "a/b/x",
+    "deny a/b/x"
+)]
+fn denies_win(
+    #[case] denies: &str,
+    #[case] op: PolicyOperation,
+    #[case] path: &str,
+    #[case] expected: &str,
+) {
     let set = policy(&format!("{denies}\n{P}")).unwrap();
     assert_eq!(decided(&set, "p", op, path), expected);
 }
@@ -74,7 +99,7 @@ fn the_last_rule_that_matches_decides(
     let set = policy(&format!("fsProfiles: {{p: {{read: {read}}}}}")).unwrap();
     // By single rules, and by the index.
     for _ in 0..8 {
-        assert_eq!(decided(&set, "p", Op::Read, path), expected);
+        assert_eq!(decided(&set, "p", PolicyOperation::Read, path), expected);
     }
 }
 
@@ -87,14 +112,14 @@ fn an_exception_grants_nothing(#[case] modify: &str, #[case] expected: &str) {
     let spec = format!(
         "denyModify: [a/**, \"!a/b/**\"]\nfsProfiles: {{p: {{read: [\"**\"], modify: {modify}}}}}"
     );
-    assert_eq!(decided(&policy(&spec).unwrap(), "p", Op::Modify, "a/b/x"), expected);
+    assert_eq!(decided(&policy(&spec).unwrap(), "p", PolicyOperation::Modify, "a/b/x"), expected);
 }
 
 #[test]
 fn a_profile_that_nobody_has_is_an_error_but_for_one() {
     let set = policy("denyRead: [s/**]").unwrap();
-    assert_eq!(decided(&set, "unrestricted", Op::Read, "a"), "allow **");
-    assert_eq!(decided(&set, "unrestricted", Op::Read, "s/k"), "deny s/**");
+    assert_eq!(decided(&set, "unrestricted", PolicyOperation::Read, "a"), "allow **");
+    assert_eq!(decided(&set, "unrestricted", PolicyOperation::Read, "s/k"), "deny s/**");
     for name in ["nope", "Unrestricted", " unrestricted", ""] {
         let why = set.profile(name).unwrap_err().message;
         let said =
@@ -102,7 +127,7 @@ fn a_profile_that_nobody_has_is_an_error_but_for_one() {
         assert_eq!(why, said);
     }
     let shadowed = policy("fsProfiles: {unrestricted: {read: []}}").unwrap();
-    assert_eq!(decided(&shadowed, "unrestricted", Op::Read, "a"), "deny []");
+    assert_eq!(decided(&shadowed, "unrestricted", PolicyOperation::Read, "a"), "deny []");
 }
 
 #[rstest]
@@ -167,7 +192,7 @@ fn what_is_no_policy_is_told(#[case] spec: &str, #[case] at: &str, #[case] messa
 #[case::new("schemaVersion: 3\nkind: Policy", "1:16", "unsupported policy schemaVersion 3")]
 #[case::kind_first("schemaVersion: 1\nkind: Job", "2:7", "expected kind Policy, found Job")]
 fn the_header_is_looked_at_first(#[case] text: &str, #[case] at: &str, #[case] why: &str) {
-    let error = Document::parse("policy default", "p.yaml", text).unwrap_err();
+    let error = PolicyDocument::parse("policy default", "p.yaml", text).unwrap_err();
     let told = format!("p.yaml:{at}: invalid input: failed to parse policy default: {why}");
     assert_eq!(error.to_string(), told);
 }
@@ -219,7 +244,7 @@ fn the_header_is_looked_at_first(#[case] text: &str, #[case] at: &str, #[case] w
 )]
 #[case::two("schemaVersion: 2\nkind: Policy\nmetadata: {name: a}\nspec: {}\n---\na: 1", 6, "")]
 fn a_malformed_document_is_located(#[case] text: &str, #[case] line: usize, #[case] says: &str) {
-    let error = Document::parse("policy a", "p.yaml", text).unwrap_err();
+    let error = PolicyDocument::parse("policy a", "p.yaml", text).unwrap_err();
     assert_eq!(error.place.as_ref().unwrap().line, line, "{error}");
     assert!(error.message.starts_with("failed to parse policy a: "), "{error}");
     assert!(error.message.contains(says), "{error}");
@@ -229,7 +254,7 @@ fn a_malformed_document_is_located(#[case] text: &str, #[case] line: usize, #[ca
 fn empty_members_are_empty_lists() {
     let set = policy("denyRead:\ndenyModify:\nfsProfiles: {a: , b: {read: }}").unwrap();
     assert_eq!(set.profile_names().collect::<Vec<_>>(), ["a", "b"]);
-    assert_eq!(decided(&set, "a", Op::Read, "x"), "deny []");
+    assert_eq!(decided(&set, "a", PolicyOperation::Read, "x"), "deny []");
 }
 
 fn merged(host: &str, workspace: &str) -> Result<PolicySet, PolicyError> {
@@ -240,11 +265,16 @@ fn merged(host: &str, workspace: &str) -> Result<PolicySet, PolicyError> {
 fn a_workspace_replaces_a_profile_and_adds_denies() {
     let host = "denyRead: [a/**]\nfsProfiles: {p: {read: [x/**]}, q: {read: [\"**\"]}}";
     let set = merged(host, "denyRead: [b/**]\nfsProfiles: {p: {read: [y/**]}}").unwrap();
-    assert_eq!(decided(&set, "p", Op::Read, "x/a"), "deny <no matching rule>");
-    assert_eq!(decided(&set, "q", Op::Read, "a/x"), "deny a/**");
-    assert_eq!(decided(&set, "q", Op::Read, "b/x"), "deny b/**");
-    let origins: Vec<&str> =
-        set.profile("q").unwrap().rules(Op::Read).iter().map(|rule| rule.origin.word()).collect();
+    assert_eq!(decided(&set, "p", PolicyOperation::Read, "x/a"), "deny <no matching rule>");
+    assert_eq!(decided(&set, "q", PolicyOperation::Read, "a/x"), "deny a/**");
+    assert_eq!(decided(&set, "q", PolicyOperation::Read, "b/x"), "deny b/**");
+    let origins: Vec<&str> = set
+        .profile("q")
+        .unwrap()
+        .rules(PolicyOperation::Read)
+        .iter()
+        .map(|rule| rule.origin.origin_name())
+        .collect();
     assert_eq!(origins, ["profile", "global deny", "workspace deny"]);
 }
 
@@ -267,5 +297,8 @@ fn a_workspace_takes_nothing_away(#[case] host: &str, #[case] over: &str, #[case
 #[test]
 fn an_empty_list_of_a_workspace_erases_nothing() {
     let host = "denyRead: [a/**]\nfsProfiles: {p: {read: [\"**\"]}}";
-    assert_eq!(decided(&merged(host, "denyRead: []").unwrap(), "p", Op::Read, "a/x"), "deny a/**");
+    assert_eq!(
+        decided(&merged(host, "denyRead: []").unwrap(), "p", PolicyOperation::Read, "a/x"),
+        "deny a/**"
+    );
 }

@@ -6,20 +6,23 @@ use std::sync::Arc;
 
 use rustc_hash::{FxHashMap, FxHashSet};
 
-use super::document::Written;
+use super::document::LocatedText;
 use super::error::PolicyError;
-use super::rule::{NoRule, Rule};
+use super::rule::{PatternRule, PatternRuleError};
 
 /// Brings the rules of one list into their one spelling.
-pub(super) fn rules(label: &str, list: &[Written]) -> Result<Vec<Arc<Rule>>, PolicyError> {
-    let rule = |written: &Written| {
-        Rule::new(&written.text, Some(written.place.clone())).map_err(|why| {
+pub(super) fn rules(
+    label: &str,
+    list: &[LocatedText],
+) -> Result<Vec<Arc<PatternRule>>, PolicyError> {
+    let rule = |written: &LocatedText| {
+        PatternRule::new(&written.text, Some(written.place.clone())).map_err(|why| {
             let message = match why {
-                NoRule::Empty => format!("{label} contains an empty path rule"),
-                NoRule::TooLarge => {
+                PatternRuleError::Empty => format!("{label} contains an empty path rule"),
+                PatternRuleError::TooLarge => {
                     format!("{label} contains a rule with too many `**` inside names")
                 }
-                NoRule::Escapes => {
+                PatternRuleError::Escapes => {
                     let rule = written.text.trim();
                     format!("{label} rule `{rule}` must stay inside the workspace root")
                 }
@@ -31,10 +34,10 @@ pub(super) fn rules(label: &str, list: &[Written]) -> Result<Vec<Arc<Rule>>, Pol
 }
 
 /// The patterns of a list's positive rules: in a set, as a list may be long.
-pub(super) struct Patterns<'a>(FxHashSet<&'a str>);
+pub(super) struct PatternSet<'a>(FxHashSet<&'a str>);
 
-impl<'a> Patterns<'a> {
-    pub(super) fn of(rules: &'a [Arc<Rule>]) -> Self {
+impl<'a> PatternSet<'a> {
+    pub(super) fn from_rules(rules: &'a [Arc<PatternRule>]) -> Self {
         Self(positive(rules).map(|rule| rule.pattern.as_str()).collect())
     }
 
@@ -43,7 +46,7 @@ impl<'a> Patterns<'a> {
     }
 
     /// Returns whether these patterns make all matches of `modify` readable, as far as the texts
-    /// tell: by the same text, by `**`, or by `FOLDER/**` of a directory around it.
+    /// tell: by the same text, by `**`, or by `DIRECTORY/**` of a directory around it.
     fn cover(&self, modify: &str) -> bool {
         let ends = modify.match_indices('/').map(|(at, _)| at).chain([modify.len()]);
         self.has("**")
@@ -53,22 +56,22 @@ impl<'a> Patterns<'a> {
 }
 
 /// The rules of one profile, and the context of their checks.
-pub(super) struct Checked<'a> {
+pub(super) struct CheckedProfile<'a> {
     pub(super) policy: &'a str,
     pub(super) profile: &'a str,
-    pub(super) read: &'a [Arc<Rule>],
-    pub(super) modify: &'a [Arc<Rule>],
-    pub(super) deny_read: &'a Patterns<'a>,
-    pub(super) deny_modify: &'a Patterns<'a>,
+    pub(super) read: &'a [Arc<PatternRule>],
+    pub(super) modify: &'a [Arc<PatternRule>],
+    pub(super) deny_read: &'a PatternSet<'a>,
+    pub(super) deny_modify: &'a PatternSet<'a>,
 }
 
-impl Checked<'_> {
+impl CheckedProfile<'_> {
     /// The first thing that is wrong.
     pub(super) fn check(&self) -> Result<(), PolicyError> {
         for rule in positive(self.read) {
             self.unless_denied("read", rule, "denyRead", self.deny_read)?;
         }
-        let read = LazyCell::new(|| Patterns::of(self.read));
+        let read = LazyCell::new(|| PatternSet::from_rules(self.read));
         for rule in positive(self.modify) {
             self.unless_denied("modify", rule, "denyModify", self.deny_modify)?;
             self.unless_denied("modify", rule, "denyRead", self.deny_read)?;
@@ -89,9 +92,9 @@ impl Checked<'_> {
     fn unless_denied(
         &self,
         list: &str,
-        rule: &Rule,
+        rule: &PatternRule,
         denies: &str,
-        denied: &Patterns<'_>,
+        denied: &PatternSet<'_>,
     ) -> Result<(), PolicyError> {
         if !denied.has(&rule.pattern) {
             return Ok(());
@@ -107,11 +110,11 @@ impl Checked<'_> {
     }
 }
 
-fn positive(rules: &[Arc<Rule>]) -> impl Iterator<Item = &Rule> {
+fn positive(rules: &[Arc<PatternRule>]) -> impl Iterator<Item = &PatternRule> {
     rules.iter().map(AsRef::as_ref).filter(|rule| !rule.negated)
 }
 
-fn wrong(rule: &Rule, message: String) -> PolicyError {
+fn wrong(rule: &PatternRule, message: String) -> PolicyError {
     match &rule.place {
         Some(place) => PolicyError::at(place, message),
         None => PolicyError::new(message),
@@ -119,11 +122,11 @@ fn wrong(rule: &Rule, message: String) -> PolicyError {
 }
 
 /// Checks the host's exceptions: each names one path, strictly inside what an earlier rule denies.
-pub(super) fn exceptions(deny_modify: &[Arc<Rule>]) -> Result<(), PolicyError> {
+pub(super) fn exceptions(deny_modify: &[Arc<PatternRule>]) -> Result<(), PolicyError> {
     let mut denied = FxHashMap::default();
     for (at, rule) in deny_modify.iter().enumerate().filter(|(_, rule)| !rule.negated) {
-        if let Some(folder) = rule.pattern.strip_suffix("**") {
-            denied.entry(folder).or_insert(at);
+        if let Some(directory) = rule.pattern.strip_suffix("**") {
+            denied.entry(directory).or_insert(at);
         }
     }
     for (at, rule) in deny_modify.iter().enumerate().filter(|(_, rule)| rule.negated) {
@@ -133,8 +136,8 @@ pub(super) fn exceptions(deny_modify: &[Arc<Rule>]) -> Result<(), PolicyError> {
             let what = "must be an exact path or `<path>/**`";
             return Err(wrong(rule, format!("spec.denyModify rule `{written}` {what}")));
         }
-        let folders = named.char_indices().map(|(end, _)| &named[..end]);
-        if !folders.filter_map(|folder| denied.get(folder)).any(|deny| *deny < at) {
+        let directories = named.char_indices().map(|(end, _)| &named[..end]);
+        if !directories.filter_map(|directory| denied.get(directory)).any(|deny| *deny < at) {
             let what = "must be strictly contained by an earlier denyModify rule";
             return Err(wrong(rule, format!("spec.denyModify rule `{written}` {what}")));
         }
@@ -143,7 +146,7 @@ pub(super) fn exceptions(deny_modify: &[Arc<Rule>]) -> Result<(), PolicyError> {
 }
 
 /// Checks that read denies have no exceptions.
-pub(super) fn no_exceptions(deny_read: &[Arc<Rule>]) -> Result<(), PolicyError> {
+pub(super) fn no_exceptions(deny_read: &[Arc<PatternRule>]) -> Result<(), PolicyError> {
     match deny_read.iter().find(|rule| rule.negated) {
         Some(rule) => {
             let written = &rule.written;
@@ -175,7 +178,7 @@ mod tests {
     #[case("**/**", "**", true)]
     #[case("**/**", "a", false)]
     fn covering_is_by_text(#[case] read: &str, #[case] modify: &str, #[case] covered: bool) {
-        let rules = [Arc::new(Rule::new(read, None).unwrap())];
-        assert_eq!(Patterns::of(&rules).cover(modify), covered);
+        let rules = [Arc::new(PatternRule::new(read, None).unwrap())];
+        assert_eq!(PatternSet::from_rules(&rules).cover(modify), covered);
     }
 }

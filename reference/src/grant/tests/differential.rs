@@ -10,7 +10,7 @@ use proptest::prelude::*;
 use proptest::test_runner::{Config, TestRunner};
 
 use super::super::parse::parse;
-use super::super::word::{Rest, Simple, Word};
+use super::super::word::{ShellWord, SimpleCommand, WordExpansion};
 
 /// The pieces of lines. Words have no slash: nothing but the recorders below can be started.
 const PIECES: [&str; 71] = [
@@ -162,8 +162,8 @@ fn what_shells_start_was_found() {
 /// Returns the argument vectors of the programs that `shell` starts for `line`, in a directory with
 /// one file.
 fn record(shell: &str, line: &str, bin: &Path) -> Vec<Vec<String>> {
-    let folder = tempfile::tempdir().unwrap();
-    let (work, log) = (folder.path().join("work"), folder.path().join("log"));
+    let directory = tempfile::tempdir().unwrap();
+    let (work, log) = (directory.path().join("work"), directory.path().join("log"));
     fs::create_dir(&work).unwrap();
     fs::write(work.join("f"), "").unwrap();
     fs::write(&log, "").unwrap();
@@ -181,19 +181,19 @@ fn record(shell: &str, line: &str, bin: &Path) -> Vec<Vec<String>> {
 }
 
 /// Whether `simple` can become `argv`.
-fn fits(simple: &Simple, argv: &[String]) -> bool {
+fn fits(simple: &SimpleCommand, argv: &[String]) -> bool {
     matches(&simple.words, argv)
 }
 
-fn matches(words: &[Word], argv: &[String]) -> bool {
+fn matches(words: &[ShellWord], argv: &[String]) -> bool {
     let Some((word, rest)) = words.split_first() else { return argv.is_empty() };
     let begins = |arg: &String| arg.starts_with(&word.text);
     match word.rest {
-        Rest::Nothing => argv.first() == Some(&word.text) && matches(rest, &argv[1..]),
-        Rest::OneWord => argv.first().is_some_and(begins) && matches(rest, &argv[1..]),
-        Rest::Names => (1..=argv.len())
+        WordExpansion::Nothing => argv.first() == Some(&word.text) && matches(rest, &argv[1..]),
+        WordExpansion::OneWord => argv.first().is_some_and(begins) && matches(rest, &argv[1..]),
+        WordExpansion::Names => (1..=argv.len())
             .any(|count| argv[..count].iter().all(begins) && matches(rest, &argv[count..])),
-        Rest::Words => (0..=argv.len()).any(|count| {
+        WordExpansion::Words => (0..=argv.len()).any(|count| {
             let begins = word.text.is_empty() || argv[..count].first().is_some_and(begins);
             begins && matches(rest, &argv[count..])
         }),

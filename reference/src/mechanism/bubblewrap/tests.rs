@@ -1,25 +1,25 @@
 //! Steps and the arguments they must become; explanations of `bwrap`'s failures.
 
 use super::*;
-use crate::plan::Held;
+use crate::plan::ForbiddenNames;
 use rstest::rstest;
 
 #[test]
 fn a_view_becomes_arguments_in_order() {
     let path = |text: &str| PathBuf::from(text);
     let steps = vec![
-        Step::BindReadOnly(path("/")),
-        Step::Dev,
-        Step::Proc,
-        Step::Tmpfs(path("/tmp"), 0o1777),
-        Step::Bind(path("/w")),
-        Step::MaskFile(path("/w/a b")),
-        Step::MaskFolder(path("/w/d")),
-        Step::MaskFile(path("/w/e")),
-        Step::Seal(path("/dev")),
+        ViewStep::BindReadOnly(path("/")),
+        ViewStep::Dev,
+        ViewStep::Proc,
+        ViewStep::Tmpfs(path("/tmp"), 0o1777),
+        ViewStep::Bind(path("/w")),
+        ViewStep::MaskFile(path("/w/a b")),
+        ViewStep::MaskDirectory(path("/w/d")),
+        ViewStep::MaskFile(path("/w/e")),
+        ViewStep::Seal(path("/dev")),
     ];
     let list = arguments(
-        &View { steps, mediate: Held::default(), host_network: false, egress: None },
+        &View { steps, mediate: ForbiddenNames::default(), host_network: false, egress: None },
         &[7, 8],
     );
     let text: Vec<String> = list.iter().map(|word| word.display().to_string()).collect();
@@ -35,7 +35,12 @@ fn a_view_becomes_arguments_in_order() {
 fn the_host_network_is_shared_only_where_granted() {
     let has_net = |host_network| {
         let list = arguments(
-            &View { steps: Vec::new(), mediate: Held::default(), host_network, egress: None },
+            &View {
+                steps: Vec::new(),
+                mediate: ForbiddenNames::default(),
+                host_network,
+                egress: None,
+            },
             &[],
         );
         list.contains(&OsString::from("--unshare-net"))
@@ -45,15 +50,15 @@ fn the_host_network_is_shared_only_where_granted() {
 }
 
 #[test]
-fn a_program_in_a_writable_folder_is_not_trusted() {
-    let folder = tempfile::tempdir().unwrap();
-    let root = folder.path().canonicalize().unwrap();
+fn a_program_in_a_writable_directory_is_not_trusted() {
+    let directory = tempfile::tempdir().unwrap();
+    let root = directory.path().canonicalize().unwrap();
     std::fs::write(root.join("bwrap"), "").unwrap();
     let mode = std::os::unix::fs::PermissionsExt::from_mode(0o755);
     std::fs::set_permissions(root.join("bwrap"), mode).unwrap();
     let path = Some(root.clone().into_os_string());
-    assert_eq!(found::find(path.clone(), &[]).unwrap(), root.join("bwrap"));
-    let refusal = found::find(path, &[root]).unwrap_err();
+    assert_eq!(locate::find(path.clone(), &[]).unwrap(), root.join("bwrap"));
+    let refusal = locate::find(path, &[root]).unwrap_err();
     assert_eq!(refusal.kind, ErrorKind::Unavailable);
     assert!(refusal.message.contains("install the package bubblewrap"), "{refusal}");
 }
@@ -77,9 +82,9 @@ fn failures_are_told_apart(#[case] said: &str, #[case] kind: ErrorKind) {
 
 #[test]
 fn a_pattern_is_refused_by_its_text() {
-    let glob = crate::glob::Glob::parse("/w/**/*.env").unwrap();
-    let globs = vec![Later { glob, folds: false, hides: false }];
-    let mediate = Held { globs, ..Held::default() };
+    let glob = crate::glob::PathGlob::parse("/w/**/*.env").unwrap();
+    let globs = vec![FuturePattern { glob, folds: false, hides: false }];
+    let mediate = ForbiddenNames { globs, ..ForbiddenNames::default() };
     let refusal = can_hold(&View { steps: Vec::new(), mediate, host_network: false, egress: None })
         .unwrap_err();
     assert!(refusal.message.contains("/w/**/*.env"), "{}", refusal.message);

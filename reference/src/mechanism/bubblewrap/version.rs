@@ -5,7 +5,7 @@ use std::process::{Command, Stdio};
 
 use boxproof_cases::protocol::ErrorKind;
 
-use super::super::ask;
+use super::super::bounded_run;
 use super::REMEDY;
 use crate::error::Refusal;
 use crate::sys;
@@ -21,7 +21,7 @@ pub(super) fn check(program: &Path) -> Result<(), Refusal> {
         let message = format!("{} {why}; {REMEDY}", program.display());
         Err(Refusal::new(ErrorKind::Unavailable, message))
     };
-    let said = match ask(program) {
+    let said = match query_version(program) {
         Ok(Some(said)) => said,
         Ok(None) => return refuse("does not say its version: given up".to_owned()),
         Err(error) => return refuse(format!("cannot be asked for its version: {error}")),
@@ -36,13 +36,13 @@ pub(super) fn check(program: &Path) -> Result<(), Refusal> {
 }
 
 /// Returns the output of `program --version`; `None` if it does not end.
-fn ask(program: &Path) -> std::io::Result<Option<String>> {
+fn query_version(program: &Path) -> std::io::Result<Option<String>> {
     let said = sys::memory_file(b"")?;
     let mut command = Command::new(program);
     command.arg("--version").env_clear().stdin(Stdio::null());
     command.stdout(said.try_clone()?).stderr(Stdio::null());
-    match ask::ended(&mut command, PATIENCE)? {
-        Some(_) => ask::text(said).map(Some),
+    match bounded_run::ended(&mut command, PATIENCE)? {
+        Some(_) => bounded_run::text(said).map(Some),
         None => Ok(None),
     }
 }
@@ -79,8 +79,8 @@ mod tests {
     #[case::hangs("while :; do :; done", Some("given up"))]
     #[case::new("echo bubblewrap 0.5.0", None)]
     fn who_is_no_usable_bubblewrap_is_named(#[case] line: &str, #[case] words: Option<&str>) {
-        let folder = tempfile::tempdir().unwrap();
-        let program = folder.path().join("bwrap");
+        let directory = tempfile::tempdir().unwrap();
+        let program = directory.path().join("bwrap");
         // Another process writes it: one that some test forks meanwhile would hold it open for
         // writing, and it could not be executed.
         let make = "printf '#!/bin/sh\\n%s\\n' \"$1\" > \"$2\" && chmod 755 \"$2\"";

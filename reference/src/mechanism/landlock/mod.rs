@@ -7,35 +7,35 @@ mod ruleset;
 
 use boxproof_cases::protocol::ErrorKind;
 
-use super::temp::Temp;
-use super::{Running, unconfined};
+use super::temp_directory::TempDirectory;
+use super::{RunningSandbox, unconfined};
 use crate::error::Refusal;
-use crate::inner::Inner;
+use crate::init::SandboxInit;
 use crate::plan::View;
 use crate::sys;
 
-use rules::Rules;
+use rules::LandlockGrants;
 
 /// The first ABI that keeps files outside the grants from being emptied (Linux 6.2).
 const OLDEST: i64 = 3;
 
 /// The resources of one run: its rules, and a temporary directory of its own where the policy gives
 /// one.
-pub(crate) struct Prepared {
-    rules: Rules,
-    temp: Option<Temp>,
+pub(crate) struct PreparedLandlock {
+    rules: LandlockGrants,
+    temp: Option<TempDirectory>,
     abi: i64,
 }
 
 /// Prepares the resources for `view`, before anything is started; refuses a view that Landlock
 /// cannot express.
-pub(crate) fn prepare(view: &View) -> Result<Prepared, Refusal> {
+pub(crate) fn prepare(view: &View) -> Result<PreparedLandlock, Refusal> {
     let abi = available(sys::landlock_abi())?;
-    let mut rules = Rules::of(view)?;
-    let temp = rules.temp.then(Temp::make).transpose();
-    let temp = temp.map_err(|error| Refusal::os("a temp folder for the command", error))?;
+    let mut rules = LandlockGrants::from_view(view)?;
+    let temp = rules.temp.then(TempDirectory::make).transpose();
+    let temp = temp.map_err(|error| Refusal::os("a temp directory for the command", error))?;
     rules.write.extend(temp.as_ref().map(|temp| temp.path().to_owned()));
-    Ok(Prepared { rules, temp, abi })
+    Ok(PreparedLandlock { rules, temp, abi })
 }
 
 /// `abi`, if it is enough.
@@ -53,17 +53,17 @@ fn available(abi: i64) -> Result<i64, Refusal> {
     }
 }
 
-impl Prepared {
+impl PreparedLandlock {
     /// The command's temp directory.
-    pub(super) fn temp(&self) -> Option<&Temp> {
+    pub(super) fn temp(&self) -> Option<&TempDirectory> {
         self.temp.as_ref()
     }
 
     /// Starts the inner stage beside this process; the command puts itself under the rules.
-    pub(crate) fn start(&self, inner: Inner<'_>) -> Result<Running, Refusal> {
+    pub(crate) fn start(&self, inner: SandboxInit<'_>) -> Result<RunningSandbox, Refusal> {
         let os = |error| Refusal::os("starting the command", error);
         let ruleset = ruleset::build(&self.rules, self.abi)?;
-        let lifeline = self.temp.as_ref().and_then(Temp::lifeline);
+        let lifeline = self.temp.as_ref().and_then(TempDirectory::lifeline);
         let inner = inner.ruled(ruleset, self.rules.offline, lifeline).map_err(os)?;
         unconfined::start(&inner).map_err(os)
     }

@@ -1,10 +1,10 @@
-//! The plan's steps as grants: [`Rules`], pure. Landlock only grants, so a step that restricts is
+//! The plan's steps as grants: [`LandlockGrants`], pure. Landlock only grants, so a step that restricts is
 //! either met by leaving out a grant, or refused.
 
 use std::path::{Path, PathBuf};
 
 use crate::error::Refusal;
-use crate::plan::{By, Step, View};
+use crate::plan::{AbsenceReason, View, ViewStep};
 
 /// The shared memory directory, where private temporary files of other kinds would lie; never
 /// granted.
@@ -12,7 +12,7 @@ const SHARED_MEMORY: &str = "/dev/shm";
 
 /// The grants of a command.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
-pub(super) struct Rules {
+pub(super) struct LandlockGrants {
     /// Everything can be read except the paths in `hidden`.
     pub(super) all: bool,
     /// Directories that a view would replace: their entries are not granted.
@@ -29,9 +29,9 @@ pub(super) struct Rules {
     pub(super) offline: bool,
 }
 
-impl Rules {
+impl LandlockGrants {
     /// Collects the grants of `view`; refuses a step that takes part of a grant away.
-    pub(super) fn of(view: &View) -> Result<Self, Refusal> {
+    pub(super) fn from_view(view: &View) -> Result<Self, Refusal> {
         if view.egress.is_some() {
             return Err(Refusal::unsupported(
                 "policy.network: Landlock opens no single way out of a closed network; use none or host, or the mechanism namespaces",
@@ -44,34 +44,38 @@ impl Rules {
         Ok(rules)
     }
 
-    fn add(&mut self, step: &Step) -> Result<(), Refusal> {
+    fn add(&mut self, step: &ViewStep) -> Result<(), Refusal> {
         let root = Path::new("/");
         match step {
-            Step::Bind(path) => self.write.push(path.clone()),
-            Step::BindReadOnly(path) if path == root => self.all = true,
-            Step::BindReadOnly(path) if self.is_writable(path) => {
+            ViewStep::Bind(path) => self.write.push(path.clone()),
+            ViewStep::BindReadOnly(path) if path == root => self.all = true,
+            ViewStep::BindReadOnly(path) if self.is_writable(path) => {
                 return Err(refused(&format!("keeps {} from being written", path.display())));
             }
             // Knobs of /proc, which nothing makes writable.
-            Step::BindReadOnly(path) if path.starts_with("/proc") => {}
-            Step::BindReadOnly(path) => self.read.push(path.clone()),
-            Step::MaskFile(path) | Step::MaskFolder(path) if self.is_readable(path) => {
+            ViewStep::BindReadOnly(path) if path.starts_with("/proc") => {}
+            ViewStep::BindReadOnly(path) => self.read.push(path.clone()),
+            ViewStep::MaskFile(path) | ViewStep::MaskDirectory(path) if self.is_readable(path) => {
                 return Err(refused(&format!("denies {}", path.display())));
             }
-            Step::Tmpfs(path, _) if path == root => {}
-            Step::Tmpfs(path, _) => {
+            ViewStep::Tmpfs(path, _) if path == root => {}
+            ViewStep::Tmpfs(path, _) => {
                 // A shared temporary directory gives way to a private one.
                 self.temp |= path != Path::new(SHARED_MEMORY) && step.is_temp();
                 self.hidden.push(path.clone());
             }
-            Step::Dev => {
+            ViewStep::Dev => {
                 self.devices = true;
                 self.hidden.push("/dev".into());
             }
-            Step::Proc | Step::HostProc if !self.all => self.read.push("/proc".into()),
+            ViewStep::Proc | ViewStep::HostProc if !self.all => self.read.push("/proc".into()),
             // Sockets bound to paths are out of its reach (see the limits); the rest adds nothing.
-            Step::MaskFile(_) | Step::MaskFolder(_) | Step::MaskSocket(_) => {}
-            Step::Folder(_) | Step::Link(..) | Step::Seal(_) | Step::Proc | Step::HostProc => {}
+            ViewStep::MaskFile(_) | ViewStep::MaskDirectory(_) | ViewStep::MaskSocket(_) => {}
+            ViewStep::Directory(_)
+            | ViewStep::Link(..)
+            | ViewStep::Seal(_)
+            | ViewStep::Proc
+            | ViewStep::HostProc => {}
         }
         Ok(())
     }
@@ -81,12 +85,16 @@ impl Rules {
         if let Some(name) = view.mediate.names.first() {
             let path = name.path.display();
             return Err(match name.by {
-                By::Deny | By::Hide => refused(&format!("denies {path}, which does not exist yet")),
-                By::Link | By::Protect => refused(&format!("protects {path}")),
+                AbsenceReason::Deny | AbsenceReason::Hide => {
+                    refused(&format!("denies {path}, which does not exist yet"))
+                }
+                AbsenceReason::Link | AbsenceReason::Protect => {
+                    refused(&format!("protects {path}"))
+                }
             });
         }
         if view.mediate.profile.is_some() {
-            return Err(refused("grants part of a folder by a profile"));
+            return Err(refused("grants part of a directory by a profile"));
         }
         match view.mediate.globs.first() {
             None => Ok(()),
@@ -99,7 +107,7 @@ impl Rules {
     }
 
     fn is_readable(&self, path: &Path) -> bool {
-        let hidden = self.hidden.iter().any(|folder| path.starts_with(folder));
+        let hidden = self.hidden.iter().any(|directory| path.starts_with(directory));
         let listed = self.read.iter().any(|root| path.starts_with(root));
         self.is_writable(path) || listed || self.all && !hidden
     }
@@ -107,6 +115,6 @@ impl Rules {
 
 fn refused(what: &str) -> Refusal {
     Refusal::unsupported(format!(
-        "the policy {what}, in a folder that it grants: Landlock only grants, it cannot take a part back; grant less, or use the mechanism namespaces"
+        "the policy {what}, in a directory that it grants: Landlock only grants, it cannot take a part back; grant less, or use the mechanism namespaces"
     ))
 }

@@ -9,7 +9,7 @@ use landlock::{
     Ruleset, RulesetAttr, RulesetCreated, RulesetCreatedAttr, RulesetError, Scope,
 };
 
-use super::rules::Rules;
+use super::rules::LandlockGrants;
 use crate::error::Refusal;
 
 /// Devices of the host that are harmless.
@@ -17,9 +17,9 @@ const DEVICES: [&str; 6] =
     ["/dev/null", "/dev/zero", "/dev/full", "/dev/random", "/dev/urandom", "/dev/tty"];
 
 /// The ruleset, to be entered by the command.
-pub(super) fn build(rules: &Rules, abi: i64) -> Result<OwnedFd, Refusal> {
+pub(super) fn build(rules: &LandlockGrants, abi: i64) -> Result<OwnedFd, Refusal> {
     let os = |error: RulesetError| Refusal::os("the Landlock ruleset", error);
-    let rights = Rights::of(abi);
+    let rights = AbiRights::for_abi(abi);
     let mut ruleset = empty(&rights, rules.offline).map_err(os)?;
     for (path, access) in grants(rules, &rights) {
         // A path removed meanwhile needs no grant.
@@ -32,7 +32,7 @@ pub(super) fn build(rules: &Rules, abi: i64) -> Result<OwnedFd, Refusal> {
 }
 
 /// The rights of one ABI.
-struct Rights {
+struct AbiRights {
     abi: ABI,
     /// Rights to read and execute.
     read: BitFlags<AccessFs>,
@@ -42,8 +42,8 @@ struct Rights {
     file: BitFlags<AccessFs>,
 }
 
-impl Rights {
-    fn of(abi: i64) -> Self {
+impl AbiRights {
+    fn for_abi(abi: i64) -> Self {
         // Rights of later ABIs are not used before they are tested.
         let abi = ABI::from(abi.min(9) as i32);
         let devices = AccessFs::MakeChar | AccessFs::MakeBlock;
@@ -58,7 +58,7 @@ impl Rights {
 
 /// A ruleset that grants nothing. Where the kernel lacks one of the rights it fails, instead of
 /// leaving it open.
-fn empty(rights: &Rights, offline: bool) -> Result<RulesetCreated, RulesetError> {
+fn empty(rights: &AbiRights, offline: bool) -> Result<RulesetCreated, RulesetError> {
     let mut ruleset = Ruleset::default()
         .set_compatibility(CompatLevel::HardRequirement)
         .handle_access(AccessFs::from_all(rights.abi))?;
@@ -73,7 +73,7 @@ fn empty(rights: &Rights, offline: bool) -> Result<RulesetCreated, RulesetError>
     ruleset.create()
 }
 
-fn grants(rules: &Rules, rights: &Rights) -> Vec<(PathBuf, BitFlags<AccessFs>)> {
+fn grants(rules: &LandlockGrants, rights: &AbiRights) -> Vec<(PathBuf, BitFlags<AccessFs>)> {
     let mut grants = Vec::new();
     if rules.all {
         open_parts(Path::new("/"), &rules.hidden, rights, &mut grants);
@@ -87,24 +87,24 @@ fn grants(rules: &Rules, rights: &Rights) -> Vec<(PathBuf, BitFlags<AccessFs>)> 
     grants
 }
 
-/// Grants reading of all below `folder` but `hidden`. A directory that holds something hidden can
+/// Grants reading of all below `directory` but `hidden`. A directory that holds something hidden can
 /// be listed, with all below it: names are not hidden.
 fn open_parts(
-    folder: &Path,
+    directory: &Path,
     hidden: &[PathBuf],
-    rights: &Rights,
+    rights: &AbiRights,
     grants: &mut Vec<(PathBuf, BitFlags<AccessFs>)>,
 ) {
-    if hidden.iter().any(|path| path == folder) {
+    if hidden.iter().any(|path| path == directory) {
         return;
     }
-    if !hidden.iter().any(|path| path.starts_with(folder)) {
-        grants.push((folder.to_owned(), rights.read));
+    if !hidden.iter().any(|path| path.starts_with(directory)) {
+        grants.push((directory.to_owned(), rights.read));
         return;
     }
-    grants.push((folder.to_owned(), AccessFs::ReadDir.into()));
+    grants.push((directory.to_owned(), AccessFs::ReadDir.into()));
     // Entries of a directory that cannot be listed are not granted.
-    let children = fs::read_dir(folder).into_iter().flatten().flatten();
+    let children = fs::read_dir(directory).into_iter().flatten().flatten();
     for child in children.filter(|child| child.file_type().is_ok_and(|kind| !kind.is_symlink())) {
         open_parts(&child.path(), hidden, rights, grants);
     }

@@ -7,18 +7,23 @@ use std::path::PathBuf;
 use rstest::rstest;
 
 use super::*;
-use crate::plan::{Absent, By, Held, Step};
+use crate::plan::{AbsenceReason, AbsentName, ForbiddenNames, ViewStep};
 
-fn view(steps: &[Step]) -> View {
-    View { steps: steps.to_vec(), mediate: Held::default(), host_network: false, egress: None }
+fn view(steps: &[ViewStep]) -> View {
+    View {
+        steps: steps.to_vec(),
+        mediate: ForbiddenNames::default(),
+        host_network: false,
+        egress: None,
+    }
 }
 
-fn all() -> Step {
-    Step::BindReadOnly("/".into())
+fn all() -> ViewStep {
+    ViewStep::BindReadOnly("/".into())
 }
 
-fn bind(path: &str) -> Step {
-    Step::Bind(path.into())
+fn bind(path: &str) -> ViewStep {
+    ViewStep::Bind(path.into())
 }
 
 #[rstest]
@@ -36,36 +41,37 @@ fn the_abi_must_be_enough(#[case] abi: i64, #[case] enough: bool) {
 }
 
 #[rstest]
-#[case::write_deny(&[all(), bind("/w"), Step::BindReadOnly("/w/d".into())], "/w/d")]
-#[case::read_deny(&[all(), Step::MaskFile("/home/k".into())], "/home/k")]
-#[case::folder(&[all(), bind("/w"), Step::MaskFolder("/w/s".into())], "/w/s")]
-#[case::listed(&[Step::BindReadOnly("/usr".into()), Step::MaskFile("/usr/x".into())], "/usr/x")]
+#[case::write_deny(&[all(), bind("/w"), ViewStep::BindReadOnly("/w/d".into())], "/w/d")]
+#[case::read_deny(&[all(), ViewStep::MaskFile("/home/k".into())], "/home/k")]
+#[case::directory(&[all(), bind("/w"), ViewStep::MaskDirectory("/w/s".into())], "/w/s")]
+#[case::listed(&[ViewStep::BindReadOnly("/usr".into()), ViewStep::MaskFile("/usr/x".into())], "/usr/x")]
 #[case::in_hidden_but_writable(
-    &[all(), Step::Tmpfs("/tmp".into(), 0o1777), bind("/tmp/w"), Step::MaskFile("/tmp/w/s".into())],
+    &[all(), ViewStep::Tmpfs("/tmp".into(), 0o1777), bind("/tmp/w"), ViewStep::MaskFile("/tmp/w/s".into())],
     "/tmp/w/s"
 )]
-fn what_takes_part_of_a_grant_away_is_refused(#[case] steps: &[Step], #[case] path: &str) {
-    let refusal = Rules::of(&view(steps)).unwrap_err();
+fn what_takes_part_of_a_grant_away_is_refused(#[case] steps: &[ViewStep], #[case] path: &str) {
+    let refusal = LandlockGrants::from_view(&view(steps)).unwrap_err();
     assert_eq!(refusal.kind, ErrorKind::Unsupported);
     assert!(refusal.message.contains(path), "{refusal}");
 }
 
 #[rstest]
-#[case::not_listed(&[Step::BindReadOnly("/usr".into()), Step::MaskFile("/home/k".into())])]
-#[case::hidden(&[all(), Step::Tmpfs("/tmp".into(), 0o1777), Step::MaskFile("/tmp/x".into())])]
-#[case::sockets_are_not_claimed(&[all(), Step::MaskSocket("/srv/s".into())])]
-#[case::sibling(&[all(), bind("/w"), Step::BindReadOnly("/w2".into())])]
-fn what_is_not_granted_needs_no_taking_away(#[case] steps: &[Step]) {
-    Rules::of(&view(steps)).unwrap();
+#[case::not_listed(&[ViewStep::BindReadOnly("/usr".into()), ViewStep::MaskFile("/home/k".into())])]
+#[case::hidden(&[all(), ViewStep::Tmpfs("/tmp".into(), 0o1777), ViewStep::MaskFile("/tmp/x".into())])]
+#[case::sockets_are_not_claimed(&[all(), ViewStep::MaskSocket("/srv/s".into())])]
+#[case::sibling(&[all(), bind("/w"), ViewStep::BindReadOnly("/w2".into())])]
+fn what_is_not_granted_needs_no_taking_away(#[case] steps: &[ViewStep]) {
+    LandlockGrants::from_view(&view(steps)).unwrap();
 }
 
 #[rstest]
-#[case::denied(By::Deny)]
-#[case::protected(By::Protect)]
-fn a_name_yet_to_come_is_refused(#[case] by: By) {
-    let name = Absent { path: "/w/.git".into(), folds: false, by };
-    let held = Held { names: vec![name], ..Held::default() };
-    let refusal = Rules::of(&View { mediate: held, ..view(&[all(), bind("/w")]) }).unwrap_err();
+#[case::denied(AbsenceReason::Deny)]
+#[case::protected(AbsenceReason::Protect)]
+fn a_name_yet_to_come_is_refused(#[case] by: AbsenceReason) {
+    let name = AbsentName { path: "/w/.git".into(), folds: false, by };
+    let held = ForbiddenNames { names: vec![name], ..ForbiddenNames::default() };
+    let refusal = LandlockGrants::from_view(&View { mediate: held, ..view(&[all(), bind("/w")]) })
+        .unwrap_err();
     assert!(refusal.message.contains("/w/.git"), "{refusal}");
 }
 
@@ -73,15 +79,15 @@ fn a_name_yet_to_come_is_refused(#[case] by: By) {
 fn a_usual_view_becomes_grants() {
     let steps = [
         all(),
-        Step::Dev,
-        Step::Proc,
-        Step::Tmpfs("/tmp".into(), 0o1777),
-        Step::Tmpfs("/run".into(), 0o755),
-        Step::BindReadOnly("/proc/sys".into()),
+        ViewStep::Dev,
+        ViewStep::Proc,
+        ViewStep::Tmpfs("/tmp".into(), 0o1777),
+        ViewStep::Tmpfs("/run".into(), 0o755),
+        ViewStep::BindReadOnly("/proc/sys".into()),
         bind("/w"),
-        Step::Tmpfs("/dev/shm".into(), 0o1777),
+        ViewStep::Tmpfs("/dev/shm".into(), 0o1777),
     ];
-    let rules = Rules::of(&view(&steps)).unwrap();
+    let rules = LandlockGrants::from_view(&view(&steps)).unwrap();
     let paths = |list: &[&str]| list.iter().map(PathBuf::from).collect::<Vec<_>>();
     assert_eq!(rules.hidden, paths(&["/dev", "/tmp", "/run", "/dev/shm"]));
     assert_eq!((rules.read, rules.write), (vec![], paths(&["/w"])));
@@ -89,19 +95,21 @@ fn a_usual_view_becomes_grants() {
 }
 
 #[test]
-fn shared_memory_alone_gives_no_temp_folder() {
-    let rules = Rules::of(&view(&[all(), Step::Tmpfs("/dev/shm".into(), 0o1777)])).unwrap();
+fn shared_memory_alone_gives_no_temp_directory() {
+    let rules =
+        LandlockGrants::from_view(&view(&[all(), ViewStep::Tmpfs("/dev/shm".into(), 0o1777)]))
+            .unwrap();
     assert!(!rules.temp);
 }
 
 #[test]
-fn the_temp_folder_goes_with_all_that_was_closed_in_it() {
+fn the_temp_directory_goes_with_all_that_was_closed_in_it() {
     let place = tempfile::tempdir().unwrap();
     let path = place.path().join("t");
     fs::create_dir(&path).unwrap();
     fs::create_dir_all(path.join("a/b")).unwrap();
     fs::write(path.join("a/b/f"), "x").unwrap();
     fs::set_permissions(path.join("a"), fs::Permissions::from_mode(0o000)).unwrap();
-    crate::mechanism::temp::remove(&path).unwrap();
+    crate::mechanism::temp_directory::remove(&path).unwrap();
     assert!(!path.exists());
 }

@@ -9,27 +9,27 @@ use nix::mount::{MntFlags, MsFlags, mount, umount2};
 use nix::sys::stat::{FchmodatFlags, Mode, fchmodat, fstat, mkdirat, umask};
 use nix::unistd::{Gid, Uid, chdir, fchdir, fchownat, pivot_root, symlinkat};
 
-use super::layout::{Layout, Root, Source, Work};
-use super::place::{Call, Place};
+use super::failure_point::{BuildCall, FailurePoint};
+use super::layout::{MountSource, MountWork, ViewLayout, ViewRoot};
 use crate::sys::mounts::{self, NODEV, NOEXEC, NOSUID, RDONLY};
 
 /// The place and the errno of a failure while building.
-pub(super) type Failure = (Place, Errno);
+pub(super) type BuildFailure = (FailurePoint, Errno);
 
 /// Options of a fresh set of terminals.
 const TERMINALS: [(&CStr, &CStr); 2] = [(c"mode", c"620"), (c"ptmxmode", c"666")];
 /// Names in the scratch directory.
 const VIEW: &CStr = c"view";
 const MASK_FILE: &CStr = c"file";
-const MASK_FOLDER: &CStr = c"folder";
+const MASK_DIRECTORY: &CStr = c"directory";
 
 /// A failure of `call` that concerns the whole box.
-pub(super) fn whole(call: Call) -> impl Fn(Errno) -> Failure {
-    move |errno| (Place { work: None, call }, errno)
+pub(super) fn whole(call: BuildCall) -> impl Fn(Errno) -> BuildFailure {
+    move |errno| (FailurePoint { work: None, call }, errno)
 }
 
 /// Builds `layout` and makes it this process's root; the host's root is out of reach afterwards.
-pub(super) fn build(layout: &Layout) -> Result<(), Failure> {
+pub(super) fn build(layout: &ViewLayout) -> Result<(), BuildFailure> {
     // Modes are meant as they are written; the command's own mask is none of our business.
     let mask = umask(Mode::empty());
     let built = build_with_open_mask(layout);
@@ -37,49 +37,50 @@ pub(super) fn build(layout: &Layout) -> Result<(), Failure> {
     built
 }
 
-fn build_with_open_mask(layout: &Layout) -> Result<(), Failure> {
+fn build_with_open_mask(layout: &ViewLayout) -> Result<(), BuildFailure> {
     let private = MsFlags::MS_REC | MsFlags::MS_PRIVATE;
     mount(None::<&CStr>, c"/", None::<&CStr>, private, None::<&CStr>)
-        .map_err(whole(Call::Private))?;
-    let host = open(AT_FDCWD, c"/").map_err(whole(Call::Source))?;
+        .map_err(whole(BuildCall::Private))?;
+    let host = open(AT_FDCWD, c"/").map_err(whole(BuildCall::Source))?;
     let view = ground(layout.root, host.as_fd())?;
-    let scratch = scratch(host.as_fd()).map_err(whole(Call::Scratch))?;
-    let place = open(scratch.as_fd(), VIEW).map_err(whole(Call::Target))?;
-    mounts::attach(view.as_fd(), place.as_fd()).map_err(whole(Call::Attach))?;
-    let site = Site { view, scratch };
+    let scratch = scratch(host.as_fd()).map_err(whole(BuildCall::Scratch))?;
+    let place = open(scratch.as_fd(), VIEW).map_err(whole(BuildCall::Target))?;
+    mounts::attach(view.as_fd(), place.as_fd()).map_err(whole(BuildCall::Attach))?;
+    let site = BuildSite { view, scratch };
     for (number, work) in layout.works.iter().enumerate() {
         let number = Some(number as u32);
-        site.carry_out(work).map_err(|(call, errno)| (Place { work: number, call }, errno))?;
+        site.carry_out(work)
+            .map_err(|(call, errno)| (FailurePoint { work: number, call }, errno))?;
     }
     move_into(site)
 }
 
 /// The mount that the view begins with.
-fn ground(root: Root, host: BorrowedFd<'_>) -> Result<OwnedFd, Failure> {
+fn ground(root: ViewRoot, host: BorrowedFd<'_>) -> Result<OwnedFd, BuildFailure> {
     match root {
-        Root::Fresh(mode) => {
+        ViewRoot::Fresh(mode) => {
             let mode = fstat(host).map_or(mode, |found| found.st_mode & MODE_BITS);
-            tmpfs(mode, NOSUID | NODEV).map_err(whole(Call::Fresh))
+            tmpfs(mode, NOSUID | NODEV).map_err(whole(BuildCall::Fresh))
         }
-        Root::Host(attributes) => {
-            let view = mounts::clone_tree(host, true).map_err(whole(Call::Copy))?;
+        ViewRoot::Host(attributes) => {
+            let view = mounts::clone_tree(host, true).map_err(whole(BuildCall::Copy))?;
             let set = mounts::set_attributes(view.as_fd(), attributes, true);
-            set.map_err(whole(Call::Attributes)).map(|()| view)
+            set.map_err(whole(BuildCall::Attributes)).map(|()| view)
         }
     }
 }
 
 /// Makes the view the root. The host's root, with the scratch directory on it, then lies on top of
 /// the view and is taken off, from above.
-fn move_into(site: Site) -> Result<(), Failure> {
-    let Site { view, scratch } = site;
+fn move_into(site: BuildSite) -> Result<(), BuildFailure> {
+    let BuildSite { view, scratch } = site;
     drop(scratch);
-    fchdir(&view).map_err(whole(Call::Pivot))?;
-    pivot_root(c".", c".").map_err(whole(Call::Pivot))?;
+    fchdir(&view).map_err(whole(BuildCall::Pivot))?;
+    pivot_root(c".", c".").map_err(whole(BuildCall::Pivot))?;
     for _scratch_then_host in 0..2 {
-        umount2(c".", MntFlags::MNT_DETACH).map_err(whole(Call::Detach))?;
+        umount2(c".", MntFlags::MNT_DETACH).map_err(whole(BuildCall::Detach))?;
     }
-    chdir(c"/").map_err(whole(Call::Detach))
+    chdir(c"/").map_err(whole(BuildCall::Detach))
 }
 
 /// Makes a read-only tmpfs on top of the host's root that holds the masks and the view's mount
@@ -89,7 +90,7 @@ fn scratch(host: BorrowedFd<'_>) -> nix::Result<OwnedFd> {
     let mount = mounts::fsmount(&context, NOSUID | NODEV | NOEXEC)?;
     let nothing = Mode::empty();
     mkdirat(&mount, VIEW, nothing)?;
-    mkdirat(&mount, MASK_FOLDER, nothing)?;
+    mkdirat(&mount, MASK_DIRECTORY, nothing)?;
     make_file(mount.as_fd(), MASK_FILE)?;
     mounts::set_attributes(mount.as_fd(), RDONLY, false)?;
     mounts::attach(mount.as_fd(), host)?;
@@ -109,47 +110,52 @@ fn open(at: BorrowedFd<'_>, path: &CStr) -> nix::Result<OwnedFd> {
     openat2(at, path, how)
 }
 
-struct Site {
+struct BuildSite {
     /// The view's root.
     view: OwnedFd,
     scratch: OwnedFd,
 }
 
-impl Site {
-    fn carry_out(&self, work: &Work) -> Result<(), (Call, Errno)> {
+impl BuildSite {
+    fn carry_out(&self, work: &MountWork) -> Result<(), (BuildCall, Errno)> {
         let failed = |call| move |errno| (call, errno);
         match work {
-            Work::Attach { source, at, attributes, make } => {
+            MountWork::Attach { source, at, attributes, make } => {
                 let mount = self.mount(source, at, *attributes)?;
                 let place = self.place(at, *make, mount.as_fd())?;
-                mounts::attach(mount.as_fd(), place.as_fd()).map_err(failed(Call::Attach))
+                mounts::attach(mount.as_fd(), place.as_fd()).map_err(failed(BuildCall::Attach))
             }
-            Work::Folder(at) => self.make_alike(at).map_err(failed(Call::Make)),
-            Work::Link { at, to } => self.link(at, to).map_err(failed(Call::Make)),
-            Work::Seal(at) => {
-                let place = open(self.view.as_fd(), at).map_err(failed(Call::Target))?;
+            MountWork::Directory(at) => self.make_alike(at).map_err(failed(BuildCall::Make)),
+            MountWork::Link { at, to } => self.link(at, to).map_err(failed(BuildCall::Make)),
+            MountWork::Seal(at) => {
+                let place = open(self.view.as_fd(), at).map_err(failed(BuildCall::Target))?;
                 mounts::set_attributes(place.as_fd(), RDONLY, false)
-                    .map_err(failed(Call::Attributes))
+                    .map_err(failed(BuildCall::Attributes))
             }
         }
     }
 
     /// A detached mount of `source`.
-    fn mount(&self, source: &Source, at: &CStr, attributes: u64) -> Result<OwnedFd, (Call, Errno)> {
-        let failed = |errno| (Call::Fresh, errno);
+    fn mount(
+        &self,
+        source: &MountSource,
+        at: &CStr,
+        attributes: u64,
+    ) -> Result<OwnedFd, (BuildCall, Errno)> {
+        let failed = |errno| (BuildCall::Fresh, errno);
         match source {
-            Source::Host(path) => copy(AT_FDCWD, path, attributes),
-            Source::Same => copy(self.view.as_fd(), at, attributes),
-            Source::MaskFile => self.mask(MASK_FILE),
-            Source::MaskFolder => self.mask(MASK_FOLDER),
-            Source::Tmpfs(mode) => tmpfs(*mode, attributes).map_err(failed),
-            Source::Proc => fresh(c"proc", &[], attributes).map_err(failed),
-            Source::Terminals => fresh(c"devpts", &TERMINALS, attributes).map_err(failed),
+            MountSource::Host(path) => copy(AT_FDCWD, path, attributes),
+            MountSource::Same => copy(self.view.as_fd(), at, attributes),
+            MountSource::MaskFile => self.mask(MASK_FILE),
+            MountSource::MaskDirectory => self.mask(MASK_DIRECTORY),
+            MountSource::Tmpfs(mode) => tmpfs(*mode, attributes).map_err(failed),
+            MountSource::Proc => fresh(c"proc", &[], attributes).map_err(failed),
+            MountSource::Terminals => fresh(c"devpts", &TERMINALS, attributes).map_err(failed),
         }
     }
 
-    fn mask(&self, name: &CStr) -> Result<OwnedFd, (Call, Errno)> {
-        mounts::clone_named(self.scratch.as_fd(), name).map_err(|errno| (Call::Copy, errno))
+    fn mask(&self, name: &CStr) -> Result<OwnedFd, (BuildCall, Errno)> {
+        mounts::clone_named(self.scratch.as_fd(), name).map_err(|errno| (BuildCall::Copy, errno))
     }
 
     /// Opens the place `at`, after making an object like `mount` there if requested.
@@ -158,11 +164,11 @@ impl Site {
         at: &CStr,
         make: bool,
         mount: BorrowedFd<'_>,
-    ) -> Result<OwnedFd, (Call, Errno)> {
+    ) -> Result<OwnedFd, (BuildCall, Errno)> {
         if make {
-            self.make(at, is_folder(mount)).map_err(|errno| (Call::Make, errno))?;
+            self.make(at, is_directory(mount)).map_err(|errno| (BuildCall::Make, errno))?;
         }
-        open(self.view.as_fd(), at).map_err(|errno| (Call::Target, errno))
+        open(self.view.as_fd(), at).map_err(|errno| (BuildCall::Target, errno))
     }
 
     fn link(&self, at: &CStr, to: &CStr) -> nix::Result<()> {
@@ -174,7 +180,7 @@ impl Site {
     fn make_alike(&self, at: &CStr) -> nix::Result<()> {
         let (parent, name) = split(at);
         let parent = open(self.view.as_fd(), &parent)?;
-        match mkdirat(&parent, name.as_c_str(), Mode::from_bits_truncate(FOLDER_MODE)) {
+        match mkdirat(&parent, name.as_c_str(), Mode::from_bits_truncate(DIRECTORY_MODE)) {
             Err(Errno::EEXIST) => Ok(()),
             Err(errno) => Err(errno),
             Ok(()) => match open(AT_FDCWD, &on_the_host(at)).and_then(fstat) {
@@ -186,11 +192,11 @@ impl Site {
     }
 
     /// Makes an empty directory or file at `at`, unless something is there already.
-    fn make(&self, at: &CStr, folder: bool) -> nix::Result<()> {
+    fn make(&self, at: &CStr, directory: bool) -> nix::Result<()> {
         let (parent, name) = split(at);
         let parent = open(self.view.as_fd(), &parent)?;
-        let made = match folder {
-            true => mkdirat(&parent, name.as_c_str(), Mode::from_bits_truncate(FOLDER_MODE)),
+        let made = match directory {
+            true => mkdirat(&parent, name.as_c_str(), Mode::from_bits_truncate(DIRECTORY_MODE)),
             false => make_file(parent.as_fd(), &name),
         };
         match made {
@@ -202,7 +208,7 @@ impl Site {
 
 /// Mode of a directory that is made for a mount, and of one that the host has no such directory
 /// for.
-const FOLDER_MODE: libc::mode_t = 0o755;
+const DIRECTORY_MODE: libc::mode_t = 0o755;
 /// The bits of a mode that are not its file type.
 const MODE_BITS: libc::mode_t = 0o7777;
 
@@ -222,7 +228,7 @@ fn on_the_host(at: &CStr) -> CString {
     CString::new([b"/", at.to_bytes()].concat()).unwrap_or_default()
 }
 
-fn is_folder(mount: BorrowedFd<'_>) -> bool {
+fn is_directory(mount: BorrowedFd<'_>) -> bool {
     fstat(mount).is_ok_and(|found| found.st_mode & libc::S_IFMT == libc::S_IFDIR)
 }
 
@@ -236,11 +242,12 @@ fn split(path: &CStr) -> (CString, CString) {
 }
 
 /// Clones the mount at `path` below `from`, with these attributes throughout.
-fn copy(from: BorrowedFd<'_>, path: &CStr, attributes: u64) -> Result<OwnedFd, (Call, Errno)> {
-    let source = open(from, path).map_err(|errno| (Call::Source, errno))?;
-    let mount = mounts::clone_tree(source.as_fd(), true).map_err(|errno| (Call::Copy, errno))?;
+fn copy(from: BorrowedFd<'_>, path: &CStr, attributes: u64) -> Result<OwnedFd, (BuildCall, Errno)> {
+    let source = open(from, path).map_err(|errno| (BuildCall::Source, errno))?;
+    let mount =
+        mounts::clone_tree(source.as_fd(), true).map_err(|errno| (BuildCall::Copy, errno))?;
     mounts::set_attributes(mount.as_fd(), attributes, true)
-        .map_err(|errno| (Call::Attributes, errno))?;
+        .map_err(|errno| (BuildCall::Attributes, errno))?;
     Ok(mount)
 }
 

@@ -7,65 +7,65 @@ use nix::errno::Errno;
 use nix::poll::{PollFd, PollFlags, PollTimeout, poll};
 use nix::unistd::{Gid, Uid, setsid};
 
-use super::build::{Failure, build, whole};
-use super::layout::Layout;
-use super::place::Call;
-use crate::control::{self, Failed, Report};
-use crate::inner::{self, Inner};
+use super::build::{BuildFailure, build, whole};
+use super::failure_point::BuildCall;
+use super::layout::ViewLayout;
+use crate::control::{self, FailedStep, InitReport};
+use crate::init::{self, SandboxInit};
 use crate::sys;
 
 /// Everything the forked process needs, made before the fork.
-pub(super) struct Entry<'a> {
-    pub(super) layout: Layout,
+pub(super) struct NamespaceEntry<'a> {
+    pub(super) layout: ViewLayout,
     /// The ids that the user namespace maps; `None` without one.
     pub(super) ids: Option<(Uid, Gid)>,
     /// The network is private.
     pub(super) private_network: bool,
-    pub(super) inner: Inner<'a>,
+    pub(super) inner: SandboxInit<'a>,
 }
 
 /// Enters, then serves as pid 1; the exit code only matters where the supervisor heard nothing.
-pub(super) fn run(entry: Entry<'_>) -> i32 {
+pub(super) fn run(entry: NamespaceEntry<'_>) -> i32 {
     match enter(&entry) {
         Ok(()) => serve(entry.inner),
         Err(failure) => report(&entry.inner.control, failure),
     }
 }
 
-fn serve(inner: Inner<'_>) -> i32 {
+fn serve(inner: SandboxInit<'_>) -> i32 {
     let Ok(control) = inner.control.try_clone() else { return 1 };
-    match inner::serve(inner) {
+    match init::serve(inner) {
         Ok(()) => 0,
-        Err(error) => report(&control, whole(Call::Serve)(errno_of(&error))),
+        Err(error) => report(&control, whole(BuildCall::Serve)(errno_of(&error))),
     }
 }
 
 /// Says why there is no box; the exit code for it.
-fn report(control: &OwnedFd, (place, errno): Failure) -> i32 {
-    let report = Report::Failed(Failed::Build(place.code()), errno as i32);
+fn report(control: &OwnedFd, (place, errno): BuildFailure) -> i32 {
+    let report = InitReport::Failed(FailedStep::Build(place.code()), errno as i32);
     // If even this report fails, the supervisor sees our end of the socket close.
     let _unheard = control::post(control, report.encode());
     1
 }
 
-fn enter(entry: &Entry<'_>) -> Result<(), Failure> {
+fn enter(entry: &NamespaceEntry<'_>) -> Result<(), BuildFailure> {
     let mut kept = entry.inner.descriptors();
-    sys::close_all_but(&mut kept).map_err(whole(Call::Descriptors))?;
-    tie(&entry.inner.control).map_err(whole(Call::Death))?;
-    setsid().map_err(whole(Call::Session))?;
+    sys::close_all_but(&mut kept).map_err(whole(BuildCall::Descriptors))?;
+    tie(&entry.inner.control).map_err(whole(BuildCall::Death))?;
+    setsid().map_err(whole(BuildCall::Session))?;
     if let Some((uid, gid)) = entry.ids {
-        map(uid, gid).map_err(whole(Call::Maps))?;
+        map(uid, gid).map_err(whole(BuildCall::Maps))?;
     }
     if entry.private_network {
-        sys::raise_loopback().map_err(whole(Call::Loopback))?;
+        sys::raise_loopback().map_err(whole(BuildCall::Loopback))?;
         // While ports below 1024 can still be had.
         let opened = entry.inner.open_door();
-        opened.map_err(|error| whole(Call::Door)(errno_of(&error)))?;
+        opened.map_err(|error| whole(BuildCall::Door)(errno_of(&error)))?;
     }
     build(&entry.layout)?;
     sys::wipe_environment();
     sys::drop_privileges(entry.inner.mediates())
-        .map_err(|error| whole(Call::Privileges)(errno_of(&error)))
+        .map_err(|error| whole(BuildCall::Privileges)(errno_of(&error)))
 }
 
 /// Dies with the launcher, also if that is dead already: then its end of the socket is closed.

@@ -1,4 +1,4 @@
-//! The plan's steps as mount work, in order: [`Layout`], pure and ready for a process that only
+//! The plan's steps as mount work, in order: [`ViewLayout`], pure and ready for a process that only
 //! makes system calls.
 
 use std::collections::HashMap;
@@ -7,7 +7,7 @@ use std::fmt;
 use std::os::unix::ffi::OsStrExt;
 use std::path::{Path, PathBuf};
 
-use crate::plan::{Step, View};
+use crate::plan::{View, ViewStep};
 use crate::sys::mounts::{NODEV, NOEXEC, NOSUID, RDONLY};
 
 /// Devices of the host that are harmless.
@@ -25,7 +25,7 @@ const DEV_MODE: u32 = 0o755;
 
 /// The object that is attached at a place.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(super) enum Source {
+pub(super) enum MountSource {
     /// The host's object with everything mounted below it.
     Host(CString),
     /// The view's own object at the place.
@@ -33,7 +33,7 @@ pub(super) enum Source {
     /// The file of mode 000.
     MaskFile,
     /// The directory of mode 000.
-    MaskFolder,
+    MaskDirectory,
     /// An empty directory with this mode.
     Tmpfs(u32),
     /// The processes of this pid namespace.
@@ -44,12 +44,12 @@ pub(super) enum Source {
 
 /// One piece of work. Places are relative to the view's root.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(super) enum Work {
+pub(super) enum MountWork {
     /// Puts `source` over `at` with at least these mount attributes; with `make` the place is
     /// made first, as it lies in a fresh directory.
-    Attach { source: Source, at: CString, attributes: u64, make: bool },
+    Attach { source: MountSource, at: CString, attributes: u64, make: bool },
     /// Makes a directory in a fresh one, with the mode and owner that it has on the host.
-    Folder(CString),
+    Directory(CString),
     /// Makes a link in a fresh directory.
     Link { at: CString, to: CString },
     /// Makes the mount at this place read-only.
@@ -58,7 +58,7 @@ pub(super) enum Work {
 
 /// The root that a view begins with.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Root {
+pub(super) enum ViewRoot {
     /// The host's root and everything mounted below it, with these attributes.
     Host(u64),
     /// An empty directory with this mode.
@@ -67,28 +67,28 @@ pub(super) enum Root {
 
 /// A whole view.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(super) struct Layout {
+pub(super) struct ViewLayout {
     /// The root below all other work.
-    pub(super) root: Root,
+    pub(super) root: ViewRoot,
     /// The work on top of it.
-    pub(super) works: Vec<Work>,
+    pub(super) works: Vec<MountWork>,
 }
 
-impl Layout {
+impl ViewLayout {
     /// The work that `view` takes.
-    pub(super) fn of(view: &View) -> Self {
-        let mut made = Fresh::default();
-        let root = Root::Host(RDONLY | NOSUID | NODEV);
+    pub(super) fn from_view(view: &View) -> Self {
+        let mut made = FreshDirectories::default();
+        let root = ViewRoot::Host(RDONLY | NOSUID | NODEV);
         let mut layout = Self { root, works: Vec::new() };
         for step in &view.steps {
             match step {
-                Step::Bind(path) if path == Path::new("/") => {
-                    layout.root = Root::Host(NOSUID | NODEV);
+                ViewStep::Bind(path) if path == Path::new("/") => {
+                    layout.root = ViewRoot::Host(NOSUID | NODEV);
                 }
-                Step::BindReadOnly(path) if path == Path::new("/") => {}
-                Step::Tmpfs(path, mode) if path == Path::new("/") => {
+                ViewStep::BindReadOnly(path) if path == Path::new("/") => {}
+                ViewStep::Tmpfs(path, mode) if path == Path::new("/") => {
                     made.mark(path, true);
-                    layout.root = Root::Fresh(*mode);
+                    layout.root = ViewRoot::Fresh(*mode);
                 }
                 other => layout.works.extend(works(other, &mut made)),
             }
@@ -99,9 +99,9 @@ impl Layout {
 
 /// The fresh directories, in which places can be made.
 #[derive(Default)]
-struct Fresh(HashMap<PathBuf, bool>);
+struct FreshDirectories(HashMap<PathBuf, bool>);
 
-impl Fresh {
+impl FreshDirectories {
     fn mark(&mut self, path: &Path, fresh: bool) {
         self.0.insert(path.to_owned(), fresh);
     }
@@ -109,70 +109,82 @@ impl Fresh {
     /// Returns whether the innermost directory attached above `path` is fresh, so that its place
     /// has to be made.
     fn holds(&self, path: &Path) -> bool {
-        path.ancestors().skip(1).find_map(|folder| self.0.get(folder)).copied().unwrap_or(false)
+        path.ancestors()
+            .skip(1)
+            .find_map(|directory| self.0.get(directory))
+            .copied()
+            .unwrap_or(false)
     }
 }
 
-fn works(step: &Step, fresh: &mut Fresh) -> Vec<Work> {
+fn works(step: &ViewStep, fresh: &mut FreshDirectories) -> Vec<MountWork> {
     let make = fresh.holds(step.path());
     let attach = |source, attributes| {
-        vec![Work::Attach { source, at: place(step.path()), attributes, make }]
+        vec![MountWork::Attach { source, at: place(step.path()), attributes, make }]
     };
     match step {
-        Step::Bind(path) => {
+        ViewStep::Bind(path) => {
             fresh.mark(path, false);
-            attach(Source::Host(text(path)), NOSUID | NODEV)
+            attach(MountSource::Host(text(path)), NOSUID | NODEV)
         }
-        Step::BindReadOnly(path) => {
+        ViewStep::BindReadOnly(path) => {
             fresh.mark(path, false);
             // The host's /proc shows the host's processes.
             let own = path.starts_with("/proc");
-            let source = if own { Source::Same } else { Source::Host(text(path)) };
+            let source = if own { MountSource::Same } else { MountSource::Host(text(path)) };
             attach(source, RDONLY | NOSUID | NODEV)
         }
-        Step::MaskFile(_) | Step::MaskSocket(_) => attach(Source::MaskFile, 0),
-        Step::MaskFolder(_) => attach(Source::MaskFolder, 0),
-        Step::Tmpfs(path, mode) => {
+        ViewStep::MaskFile(_) | ViewStep::MaskSocket(_) => attach(MountSource::MaskFile, 0),
+        ViewStep::MaskDirectory(_) => attach(MountSource::MaskDirectory, 0),
+        ViewStep::Tmpfs(path, mode) => {
             fresh.mark(path, true);
-            attach(Source::Tmpfs(*mode), NOSUID | NODEV)
+            attach(MountSource::Tmpfs(*mode), NOSUID | NODEV)
         }
-        Step::Seal(path) => vec![Work::Seal(place(path))],
-        Step::Folder(path) => {
+        ViewStep::Seal(path) => vec![MountWork::Seal(place(path))],
+        ViewStep::Directory(path) => {
             fresh.mark(path, true);
-            vec![Work::Folder(place(path))]
+            vec![MountWork::Directory(place(path))]
         }
-        Step::Link(path, says) => vec![Work::Link { at: place(path), to: text(says) }],
-        Step::Dev => {
+        ViewStep::Link(path, says) => vec![MountWork::Link { at: place(path), to: text(says) }],
+        ViewStep::Dev => {
             fresh.mark(step.path(), true);
-            attach(Source::Tmpfs(DEV_MODE), NOSUID | NOEXEC).into_iter().chain(devices()).collect()
+            attach(MountSource::Tmpfs(DEV_MODE), NOSUID | NOEXEC)
+                .into_iter()
+                .chain(devices())
+                .collect()
         }
-        Step::Proc => {
+        ViewStep::Proc => {
             fresh.mark(step.path(), false);
-            attach(Source::Proc, NOSUID | NODEV | NOEXEC)
+            attach(MountSource::Proc, NOSUID | NODEV | NOEXEC)
         }
-        Step::HostProc => {
+        ViewStep::HostProc => {
             fresh.mark(step.path(), false);
-            attach(Source::Host(c"/proc".into()), RDONLY | NOSUID | NODEV | NOEXEC)
+            attach(MountSource::Host(c"/proc".into()), RDONLY | NOSUID | NODEV | NOEXEC)
         }
     }
 }
 
 /// Returns the work for a fresh `/dev`. Devices are on read-only mounts: they can be used but not
 /// changed.
-fn devices() -> impl Iterator<Item = Work> {
+fn devices() -> impl Iterator<Item = MountWork> {
     let devices = DEVICES.iter().map(|name| {
         let path = Path::new("/dev").join(name);
         let attributes = RDONLY | NOSUID | NOEXEC;
-        Work::Attach { source: Source::Host(text(&path)), at: place(&path), attributes, make: true }
+        MountWork::Attach {
+            source: MountSource::Host(text(&path)),
+            at: place(&path),
+            attributes,
+            make: true,
+        }
     });
-    let links = LINKS.iter().map(|(at, to)| Work::Link { at: (*at).into(), to: (*to).into() });
-    let terminals = Work::Attach {
-        source: Source::Terminals,
+    let links = LINKS.iter().map(|(at, to)| MountWork::Link { at: (*at).into(), to: (*to).into() });
+    let terminals = MountWork::Attach {
+        source: MountSource::Terminals,
         at: c"dev/pts".into(),
         attributes: NOSUID | NOEXEC,
         make: true,
     };
-    devices.chain(links).chain([terminals, Work::Folder(c"dev/shm".into())])
+    devices.chain(links).chain([terminals, MountWork::Directory(c"dev/shm".into())])
 }
 
 /// Returns the path as a C string. A path found on this host holds no NUL.
@@ -185,29 +197,29 @@ fn place(path: &Path) -> CString {
     text(if below.as_os_str().is_empty() { Path::new(".") } else { below })
 }
 
-impl Work {
+impl MountWork {
     /// The place, as a path of the view.
     pub(super) fn at(&self) -> &CStr {
         match self {
             Self::Attach { at, .. } | Self::Link { at, .. } => at,
-            Self::Folder(at) | Self::Seal(at) => at,
+            Self::Directory(at) | Self::Seal(at) => at,
         }
     }
 }
 
-impl fmt::Display for Work {
+impl fmt::Display for MountWork {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let what = match self {
             Self::Attach { source, .. } => match source {
-                Source::Host(_) => "the host's object",
-                Source::Same => "the read-only view",
-                Source::MaskFile => "the mask",
-                Source::MaskFolder => "the folder mask",
-                Source::Tmpfs(_) => "an empty folder",
-                Source::Proc => "a fresh proc",
-                Source::Terminals => "fresh terminals",
+                MountSource::Host(_) => "the host's object",
+                MountSource::Same => "the read-only view",
+                MountSource::MaskFile => "the mask",
+                MountSource::MaskDirectory => "the directory mask",
+                MountSource::Tmpfs(_) => "an empty directory",
+                MountSource::Proc => "a fresh proc",
+                MountSource::Terminals => "fresh terminals",
             },
-            Self::Folder(_) => "a folder",
+            Self::Directory(_) => "a directory",
             Self::Link { .. } => "a link",
             Self::Seal(_) => "the seal",
         };

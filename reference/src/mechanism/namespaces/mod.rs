@@ -3,23 +3,23 @@
 
 mod build;
 mod enter;
+mod failure_point;
 mod layout;
-mod place;
 
 use boxproof_cases::protocol::ErrorKind;
 use nix::errno::Errno;
 use nix::sched::CloneFlags;
 use nix::unistd::{getegid, geteuid};
 
-use super::{Running, userns};
+use super::{RunningSandbox, userns};
 use crate::error::Refusal;
-use crate::inner::Inner;
-use crate::plan::{Step, View};
+use crate::init::SandboxInit;
+use crate::plan::{View, ViewStep};
 use crate::sys;
 
-use enter::Entry;
-use layout::Layout;
-use place::{Call, Place};
+use enter::NamespaceEntry;
+use failure_point::{BuildCall, FailurePoint};
+use layout::ViewLayout;
 
 /// Namespaces that every box has.
 const ALWAYS: CloneFlags = CloneFlags::CLONE_NEWNS
@@ -34,31 +34,32 @@ const ALWAYS: CloneFlags = CloneFlags::CLONE_NEWNS
 /// the same. Where root lacks some, and for every other user, one maps the own ids; likewise where
 /// the host's processes are shown, which are out of reach because they are in another user
 /// namespace.
-pub(crate) fn start<'a>(view: &'a View, inner: Inner<'a>) -> Result<Running, Refusal> {
-    let alone = view.steps.iter().any(Step::shows_host_processes);
+pub(crate) fn start<'a>(view: &'a View, inner: SandboxInit<'a>) -> Result<RunningSandbox, Refusal> {
+    let alone = view.steps.iter().any(ViewStep::shows_host_processes);
     let ids = (alone || !sys::is_privileged()).then(|| (geteuid(), getegid()));
-    let layout = Layout::of(view);
+    let layout = ViewLayout::from_view(view);
     let mut flags = ALWAYS;
     flags.set(CloneFlags::CLONE_NEWUSER, ids.is_some());
     flags.set(CloneFlags::CLONE_NEWNET, !view.host_network);
     let inner = inner.mediating(&view.mediate);
-    let entry = Entry { layout, ids, private_network: !view.host_network, inner };
+    let entry = NamespaceEntry { layout, ids, private_network: !view.host_network, inner };
     let forked = sys::fork_into(flags, || enter::run(entry));
-    let (_, process) =
-        forked.map_err(|errno| refusal(Place { work: None, call: Call::Clone }, errno, view))?;
-    Ok(Running { process, said: None, namespaced: true, stack: None })
+    let (_, process) = forked.map_err(|errno| {
+        refusal(FailurePoint { work: None, call: BuildCall::Clone }, errno, view)
+    })?;
+    Ok(RunningSandbox { process, said: None, namespaced: true, stack: None })
 }
 
 /// Explains a failure at the place `code`.
 pub(crate) fn explain(code: u32, errno: i32, view: &View) -> Refusal {
-    match Place::from_code(code) {
+    match FailurePoint::from_code(code) {
         Some(place) => refusal(place, Errno::from_raw(errno), view),
         None => Refusal::setup(format!("the sandbox failed at an unknown place ({code})")),
     }
 }
 
-fn refusal(place: Place, errno: Errno, view: &View) -> Refusal {
-    let layout = Layout::of(view);
+fn refusal(place: FailurePoint, errno: Errno, view: &View) -> Refusal {
+    let layout = ViewLayout::from_view(view);
     let said = place.describe(&layout, errno);
     let refused =
         |missing: &str| format!("namespaces are refused on this host ({said}); {missing}");
@@ -77,11 +78,11 @@ fn is_forbidden(errno: Errno) -> bool {
 
 /// Returns the facility that this host lacks, and the remedy, if that explains the failure;
 /// otherwise a step of this view failed.
-fn missing(place: Place, errno: Errno) -> Option<String> {
+fn missing(place: FailurePoint, errno: Errno) -> Option<String> {
     match place.call {
         _ if errno == Errno::ENOSYS => Some(OLD_KERNEL.to_owned()),
         // Limits of namespaces, and kernels without one of them.
-        Call::Clone if matches!(errno, Errno::ENOSPC | Errno::EUSERS | Errno::EINVAL) => {
+        BuildCall::Clone if matches!(errno, Errno::ENOSPC | Errno::EUSERS | Errno::EINVAL) => {
             Some(userns::remedy())
         }
         _ if is_forbidden(errno) && place.work.is_none() => Some(userns::remedy()),

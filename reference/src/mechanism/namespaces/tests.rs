@@ -1,15 +1,20 @@
 //! Steps and the work they must become; explanations of failures.
 
-use super::layout::{Root, Source, Work};
+use super::layout::{MountSource, MountWork, ViewRoot};
 use super::*;
-use crate::plan::Held;
-use crate::plan::Step;
+use crate::plan::ForbiddenNames;
+use crate::plan::ViewStep;
 use crate::sys::mounts::{NODEV, NOEXEC, NOSUID, RDONLY};
 use rstest::rstest;
 use std::path::PathBuf;
 
-fn layout(steps: Vec<Step>) -> Layout {
-    Layout::of(&View { steps, mediate: Held::default(), host_network: false, egress: None })
+fn layout(steps: Vec<ViewStep>) -> ViewLayout {
+    ViewLayout::from_view(&View {
+        steps,
+        mediate: ForbiddenNames::default(),
+        host_network: false,
+        egress: None,
+    })
 }
 
 fn path(text: &str) -> PathBuf {
@@ -17,35 +22,35 @@ fn path(text: &str) -> PathBuf {
 }
 
 /// Returns one piece of work as a line: source, place, attributes.
-fn shown(work: &Work) -> String {
+fn shown(work: &MountWork) -> String {
     let at = work.at().to_str().unwrap();
     match work {
-        Work::Folder(_) => format!("folder {at}"),
-        Work::Seal(_) => format!("seal {at}"),
-        Work::Link { to, .. } => format!("link {at} {}", to.to_str().unwrap()),
-        Work::Attach { source, attributes, make, .. } => {
+        MountWork::Directory(_) => format!("directory {at}"),
+        MountWork::Seal(_) => format!("seal {at}"),
+        MountWork::Link { to, .. } => format!("link {at} {}", to.to_str().unwrap()),
+        MountWork::Attach { source, attributes, make, .. } => {
             let make = if *make { "make+" } else { "" };
             format!("{make}{} {at} {}", named(source), flags(*attributes)).trim_end().to_owned()
         }
     }
 }
 
-fn named(source: &Source) -> String {
+fn named(source: &MountSource) -> String {
     match source {
-        Source::Host(path) => format!("host:{}", path.to_str().unwrap()),
-        Source::Same => "same".to_owned(),
-        Source::MaskFile => "mask-file".to_owned(),
-        Source::MaskFolder => "mask-folder".to_owned(),
-        Source::Tmpfs(mode) => format!("tmpfs:{mode:o}"),
-        Source::Proc => "proc".to_owned(),
-        Source::Terminals => "terminals".to_owned(),
+        MountSource::Host(path) => format!("host:{}", path.to_str().unwrap()),
+        MountSource::Same => "same".to_owned(),
+        MountSource::MaskFile => "mask-file".to_owned(),
+        MountSource::MaskDirectory => "mask-directory".to_owned(),
+        MountSource::Tmpfs(mode) => format!("tmpfs:{mode:o}"),
+        MountSource::Proc => "proc".to_owned(),
+        MountSource::Terminals => "terminals".to_owned(),
     }
 }
 
-fn ground(root: Root) -> String {
+fn ground(root: ViewRoot) -> String {
     match root {
-        Root::Host(attributes) => flags(attributes),
-        Root::Fresh(mode) => format!("fresh {mode:o}"),
+        ViewRoot::Host(attributes) => flags(attributes),
+        ViewRoot::Fresh(mode) => format!("fresh {mode:o}"),
     }
 }
 
@@ -55,25 +60,25 @@ fn flags(attributes: u64) -> String {
     set.collect::<Vec<_>>().join(",")
 }
 
-fn lines(layout: &Layout) -> Vec<String> {
+fn lines(layout: &ViewLayout) -> Vec<String> {
     layout.works.iter().map(shown).collect()
 }
 
 #[test]
 fn a_view_becomes_work_in_order() {
     let layout = layout(vec![
-        Step::BindReadOnly(path("/")),
-        Step::Proc,
-        Step::Tmpfs(path("/tmp"), 0o1777),
-        Step::BindReadOnly(path("/proc/sys")),
-        Step::Bind(path("/w")),
-        Step::MaskFile(path("/w/a b")),
-        Step::MaskFolder(path("/w/d")),
-        Step::BindReadOnly(path("/w/.git")),
-        Step::Folder(path("/tmp/x")),
-        Step::Bind(path("/tmp/x/y")),
-        Step::MaskFile(path("/tmp/x/y/s")),
-        Step::Seal(path("/run")),
+        ViewStep::BindReadOnly(path("/")),
+        ViewStep::Proc,
+        ViewStep::Tmpfs(path("/tmp"), 0o1777),
+        ViewStep::BindReadOnly(path("/proc/sys")),
+        ViewStep::Bind(path("/w")),
+        ViewStep::MaskFile(path("/w/a b")),
+        ViewStep::MaskDirectory(path("/w/d")),
+        ViewStep::BindReadOnly(path("/w/.git")),
+        ViewStep::Directory(path("/tmp/x")),
+        ViewStep::Bind(path("/tmp/x/y")),
+        ViewStep::MaskFile(path("/tmp/x/y/s")),
+        ViewStep::Seal(path("/run")),
     ]);
     assert_eq!(ground(layout.root), "ro,nosuid,nodev");
     let expected = [
@@ -82,9 +87,9 @@ fn a_view_becomes_work_in_order() {
         "same proc/sys ro,nosuid,nodev",
         "host:/w w nosuid,nodev",
         "mask-file w/a b",
-        "mask-folder w/d",
+        "mask-directory w/d",
         "host:/w/.git w/.git ro,nosuid,nodev",
-        "folder tmp/x",
+        "directory tmp/x",
         "make+host:/tmp/x/y tmp/x/y nosuid,nodev",
         "mask-file tmp/x/y/s",
         "seal run",
@@ -94,12 +99,12 @@ fn a_view_becomes_work_in_order() {
 
 #[test]
 fn the_whole_host_may_be_writable() {
-    assert_eq!(ground(layout(vec![Step::Bind(path("/"))]).root), "nosuid,nodev");
+    assert_eq!(ground(layout(vec![ViewStep::Bind(path("/"))]).root), "nosuid,nodev");
 }
 
 #[test]
 fn a_fresh_dev_holds_read_only_devices_links_and_terminals() {
-    let lines = lines(&layout(vec![Step::Dev, Step::Tmpfs(path("/dev/shm"), 0o1777)]));
+    let lines = lines(&layout(vec![ViewStep::Dev, ViewStep::Tmpfs(path("/dev/shm"), 0o1777)]));
     let device = |name| format!("make+host:/dev/{name} dev/{name} ro,nosuid,noexec");
     let mut expected = vec!["tmpfs:755 dev nosuid,noexec".to_owned()];
     expected.extend(["null", "zero", "full", "random", "urandom", "tty"].map(device));
@@ -111,37 +116,39 @@ fn a_fresh_dev_holds_read_only_devices_links_and_terminals() {
         "link dev/core /proc/kcore",
         "link dev/ptmx pts/ptmx",
         "make+terminals dev/pts nosuid,noexec",
-        "folder dev/shm",
+        "directory dev/shm",
         "make+tmpfs:1777 dev/shm nosuid,nodev",
     ];
     expected.extend(rest.map(str::to_owned));
     assert_eq!(lines, expected);
 }
 
-fn explained(work: Option<u32>, call: Call, errno: Errno) -> Refusal {
-    let steps = vec![Step::BindReadOnly(path("/")), Step::Proc, Step::MaskFile(path("/w/s"))];
-    let view = View { steps, mediate: Held::default(), host_network: false, egress: None };
-    explain(Place { work, call }.code(), errno as i32, &view)
+fn explained(work: Option<u32>, call: BuildCall, errno: Errno) -> Refusal {
+    let steps =
+        vec![ViewStep::BindReadOnly(path("/")), ViewStep::Proc, ViewStep::MaskFile(path("/w/s"))];
+    let view =
+        View { steps, mediate: ForbiddenNames::default(), host_network: false, egress: None };
+    explain(FailurePoint { work, call }.code(), errno as i32, &view)
 }
 
 #[rstest]
 #[case::step(
     Some(1),
-    Call::Attach,
+    BuildCall::Attach,
     Errno::EPERM,
     "move_mount of the mask over /w/s: EPERM (Operation not permitted (os error 1))"
 )]
 #[case::gone(
     Some(1),
-    Call::Target,
+    BuildCall::Target,
     Errno::ENOENT,
     "opening the place of the mask over /w/s: ENOENT"
 )]
-#[case::whole(None, Call::Pivot, Errno::EINVAL, "pivot_root: EINVAL")]
-#[case::busy(None, Call::Clone, Errno::EAGAIN, "clone into new namespaces: EAGAIN")]
+#[case::whole(None, BuildCall::Pivot, Errno::EINVAL, "pivot_root: EINVAL")]
+#[case::busy(None, BuildCall::Clone, Errno::EAGAIN, "clone into new namespaces: EAGAIN")]
 fn a_failed_step_is_named(
     #[case] work: Option<u32>,
-    #[case] call: Call,
+    #[case] call: BuildCall,
     #[case] errno: Errno,
     #[case] words: &str,
 ) {
@@ -151,15 +158,20 @@ fn a_failed_step_is_named(
 }
 
 #[rstest]
-#[case::namespaces(None, Call::Clone, Errno::EPERM, "clone into new namespaces: EPERM")]
-#[case::limit(None, Call::Clone, Errno::ENOSPC, "clone into new namespaces: ENOSPC")]
-#[case::maps(None, Call::Maps, Errno::EPERM, "writing the user and group maps: EPERM")]
-#[case::stripped(None, Call::Private, Errno::EACCES, "making the mounts private: EACCES")]
-#[case::old_kernel(None, Call::Attributes, Errno::ENOSYS, "mount_setattr: ENOSYS")]
-#[case::masked_proc(Some(0), Call::Fresh, Errno::EPERM, "a container that masks parts of /proc")]
+#[case::namespaces(None, BuildCall::Clone, Errno::EPERM, "clone into new namespaces: EPERM")]
+#[case::limit(None, BuildCall::Clone, Errno::ENOSPC, "clone into new namespaces: ENOSPC")]
+#[case::maps(None, BuildCall::Maps, Errno::EPERM, "writing the user and group maps: EPERM")]
+#[case::stripped(None, BuildCall::Private, Errno::EACCES, "making the mounts private: EACCES")]
+#[case::old_kernel(None, BuildCall::Attributes, Errno::ENOSYS, "mount_setattr: ENOSYS")]
+#[case::masked_proc(
+    Some(0),
+    BuildCall::Fresh,
+    Errno::EPERM,
+    "a container that masks parts of /proc"
+)]
 fn a_host_that_refuses_is_told_with_a_remedy(
     #[case] work: Option<u32>,
-    #[case] call: Call,
+    #[case] call: BuildCall,
     #[case] errno: Errno,
     #[case] words: &str,
 ) {

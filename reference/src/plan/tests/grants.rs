@@ -1,7 +1,7 @@
 //! Grants by the names they were given, and grants that mean nothing.
 
 use super::*;
-use crate::host::{Passage, ServiceLink};
+use crate::host::{PathPassage, ServiceLink};
 
 #[rstest]
 #[case::below(r#"{"writable":["/h/w/a/b"],"deny_write":["/h/w/a"]}"#, &["/h/w/a/b", "writable", "deny_write"])]
@@ -57,17 +57,20 @@ fn what_was_removed_under_a_mount_takes_no_other() {
 
 #[rstest]
 #[case::all("{}", &[])]
-#[case::list(r#"{"readable":["/h/o/f"]}"#, &["link /h/alias", "folder /h/x"])]
+#[case::list(r#"{"readable":["/h/o/f"]}"#, &["link /h/alias", "directory /h/x"])]
 fn the_way_to_a_grant_is_there_where_it_would_be_lacking(
     #[case] json: &str,
     #[case] expected: &[&str],
 ) {
     let mut host = host();
-    let link = |at: &str| Passage::Link(at.into(), "w".into());
-    host.platform = vec![Piece::Object("/usr".into()), Piece::Link("/bin".into(), "usr".into())];
+    let link = |at: &str| PathPassage::Link(at.into(), "w".into());
+    host.platform = vec![
+        PlatformEntry::Object("/usr".into()),
+        PlatformEntry::Link("/bin".into(), "usr".into()),
+    ];
     host.ways =
         vec![link("/h/alias"), link("/bin"), link("/usr/l"), link("/h/w/in"), link("/proc/self")];
-    host.ways.push(Passage::Folder("/h/x".into()));
+    host.ways.push(PathPassage::Directory("/h/x".into()));
     let steps = steps(json, &host);
     let found = steps.iter().filter(|step| step.contains("/h/alias") || step.contains("/h/x"));
     let mut found: Vec<&str> = found.map(String::as_str).collect();
@@ -91,13 +94,13 @@ fn links_in_run_stay_where_they_lead_to_what_is_seen(
 ) {
     let mut host = host();
     if json.contains("readable") {
-        host.platform = vec![Piece::Object("/usr".into())];
+        host.platform = vec![PlatformEntry::Object("/usr".into())];
     }
-    let way = vec![Passage::Link("/run/x/system".into(), target.into())];
+    let way = vec![PathPassage::Link("/run/x/system".into(), target.into())];
     host.service_links = vec![ServiceLink { target: target.into(), way }];
     let steps = steps(json, &host);
     let made = |step: &str| steps.iter().filter(|one| *one == step).count();
-    assert_eq!((made("folder /run/x"), made("link /run/x/system")), (count, count), "{steps:?}");
+    assert_eq!((made("directory /run/x"), made("link /run/x/system")), (count, count), "{steps:?}");
 }
 
 #[test]

@@ -62,16 +62,16 @@ fn refused(#[case] with: Value, #[case] says: &str) {
 }
 
 #[rstest]
-#[case(json!({}), Place::Root)]
-#[case(json!({"ts_emit": "2026-11-27T21:52:01+01:00"}), Place::Root)]
-#[case(json!({"issuer_name": text(256), "correlation_id": text(256)}), Place::Root)]
-#[case(json!({"target_system": text(256), "target_resource": text(4096)}), Place::Root)]
-#[case(json!({"target_system": "", "target_resource": "", "correlation_id": ""}), Place::Root)]
-#[case(json!({"from_a_later_version": 1}), Place::Root)]
-#[case(json!({"agent_id": "a1"}), Place::Below("agent/a1".to_owned()))]
-#[case(json!({"sandbox_id": text(128)}), Place::Below(format!("sandbox/{}", text(128))))]
-#[case(json!({"sandbox_id": "A.b_c-1", "agent_id": "x"}), Place::Below("sandbox/A.b_c-1".to_owned()))]
-fn accepted(#[case] with: Value, #[case] place: Place) {
+#[case(json!({}), ChainSelector::Root)]
+#[case(json!({"ts_emit": "2026-11-27T21:52:01+01:00"}), ChainSelector::Root)]
+#[case(json!({"issuer_name": text(256), "correlation_id": text(256)}), ChainSelector::Root)]
+#[case(json!({"target_system": text(256), "target_resource": text(4096)}), ChainSelector::Root)]
+#[case(json!({"target_system": "", "target_resource": "", "correlation_id": ""}), ChainSelector::Root)]
+#[case(json!({"from_a_later_version": 1}), ChainSelector::Root)]
+#[case(json!({"agent_id": "a1"}), ChainSelector::Below("agent/a1".to_owned()))]
+#[case(json!({"sandbox_id": text(128)}), ChainSelector::Below(format!("sandbox/{}", text(128))))]
+#[case(json!({"sandbox_id": "A.b_c-1", "agent_id": "x"}), ChainSelector::Below("sandbox/A.b_c-1".to_owned()))]
+fn accepted(#[case] with: Value, #[case] place: ChainSelector) {
     assert_eq!(accept(&frame(&with)).unwrap().place, place);
 }
 

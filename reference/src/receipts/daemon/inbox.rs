@@ -8,31 +8,31 @@ use std::sync::mpsc::SyncSender;
 use std::sync::{Arc, Mutex, PoisonError};
 use std::thread;
 
-use super::ledger::Arrived;
 use super::log;
+use super::receipt_writer::ArrivedEvent;
 use crate::receipts::accept;
 use crate::receipts::frame::MOST;
-use crate::receipts::peer::Peer;
+use crate::receipts::peer::PeerProcess;
 
 /// The most connections at a time; each holds two of the usual 1,024 descriptors.
 pub(super) const CONNECTIONS: usize = 480;
 
 /// The open connections.
 #[derive(Debug, Default)]
-pub(super) struct Inbox {
+pub(super) struct ConnectionInbox {
     open: Mutex<HashMap<u64, UnixStream>>,
 }
 
-impl Inbox {
+impl ConnectionInbox {
     /// Serves a new connection in a thread of its own.
     pub(super) fn serve(
         self: &Arc<Self>,
         number: u64,
         stream: UnixStream,
-        to: SyncSender<Arrived>,
+        to: SyncSender<ArrivedEvent>,
     ) {
         // Asked before the first byte is read.
-        let taken = Peer::of(&stream).and_then(|peer| {
+        let taken = PeerProcess::from_socket(&stream).and_then(|peer| {
             let handle = stream.try_clone().map_err(|error| error.to_string())?;
             self.keep(number, handle)?;
             Ok(peer)
@@ -77,13 +77,17 @@ impl Inbox {
 }
 
 /// Hands on every good frame until the stream ends; a bad one is reported and skipped.
-fn frames(stream: &UnixStream, peer: &Arc<Peer>, to: &SyncSender<Arrived>) -> Result<(), String> {
+fn frames(
+    stream: &UnixStream,
+    peer: &Arc<PeerProcess>,
+    to: &SyncSender<ArrivedEvent>,
+) -> Result<(), String> {
     let mut from = BufReader::with_capacity(1 << 16, stream);
     let mut body = Vec::new();
     while next(&mut from, &mut body)? {
         match accept::accept(&body) {
             Ok(event) => {
-                let arrived = Arrived { event, peer: Arc::clone(peer) };
+                let arrived = ArrivedEvent { event, peer: Arc::clone(peer) };
                 to.send(arrived).map_err(|_| "the daemon ends")?;
             }
             Err(error) => log(&format!("pid {}: frame refused: {error}", peer.pid)),

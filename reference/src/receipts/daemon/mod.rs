@@ -1,8 +1,8 @@
 //! The signing daemon: frames come in by a unix socket, receipts go out to the store.
 
 mod inbox;
-mod ledger;
-mod listen;
+mod listener;
+mod receipt_writer;
 mod serve;
 
 use std::path::PathBuf;
@@ -10,7 +10,7 @@ use std::path::PathBuf;
 use clap::Args;
 
 use super::accept;
-use super::receipt::Profile;
+use super::receipt::ReceiptProfile;
 
 /// The arguments of the daemon.
 #[derive(Debug, Args)]
@@ -29,7 +29,7 @@ pub struct DaemonArgs {
     pub chain: String,
     /// The place of the members of a sandbox's receipts
     #[arg(long, value_enum, default_value_t)]
-    pub profile: Profile,
+    pub profile: ReceiptProfile,
     /// Take a socket path outside the run directories, and warn of it every minute
     #[arg(long)]
     pub unsafe_socket_path: bool,

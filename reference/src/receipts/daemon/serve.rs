@@ -13,9 +13,9 @@ use nix::poll::{PollFd, PollFlags, PollTimeout, poll};
 use nix::sys::signal::{SigSet, Signal};
 use nix::sys::signalfd::{SfdFlags, SignalFd};
 
-use super::inbox::{CONNECTIONS, Inbox};
-use super::ledger::{Arrived, Ledger};
-use super::listen::{Listener, listen};
+use super::inbox::{CONNECTIONS, ConnectionInbox};
+use super::listener::{DaemonListener, listen};
+use super::receipt_writer::{ArrivedEvent, ReceiptWriter};
 use super::{DaemonArgs, log};
 
 /// The maximum number of events that wait for the writer, and are stored with one sync.
@@ -26,24 +26,24 @@ const DRAIN: Duration = Duration::from_millis(200);
 const WARN: u16 = 60_000;
 
 /// Set once, when the daemon is to end.
-type Deadline = Arc<OnceLock<Instant>>;
+type ShutdownDeadline = Arc<OnceLock<Instant>>;
 
 /// Runs the daemon.
 pub(super) fn run(args: &DaemonArgs) -> Result<(), String> {
     // Blocked before there are threads: one descriptor takes them all. A file that may not grow
     // is an error of the write then.
     let signals = signals()?;
-    let mut ledger = Ledger::open(args)?;
+    let mut ledger = ReceiptWriter::open(args)?;
     let listener = listen(&args.socket, args.unsafe_socket_path)?;
     listener.socket.set_nonblocking(true).map_err(|error| error.to_string())?;
     ledger.begin(&args.chain)?;
-    crate::say::line(format_args!("ready"));
+    crate::stdout::line(format_args!("ready"));
     std::io::stdout().flush().map_err(|error| error.to_string())?;
     let (to, from) = sync_channel(BATCH);
     let (wake, woken) = UnixStream::pair().map_err(|error| error.to_string())?;
-    let deadline = Deadline::default();
+    let deadline = ShutdownDeadline::default();
     let writer = writer(ledger, from, Arc::clone(&deadline), wake)?;
-    let inbox = Arc::new(Inbox::default());
+    let inbox = Arc::new(ConnectionInbox::default());
     let taken = take(&listener, &inbox, &to, [signals.as_fd(), woken.as_fd()], args);
     // It ends in any case; an error of the writer comes first.
     let _set = deadline.set(Instant::now() + DRAIN);
@@ -64,9 +64,9 @@ fn signals() -> Result<SignalFd, String> {
 
 /// Takes connections until one of `ends` says that it is over.
 fn take(
-    listener: &Listener,
-    inbox: &Arc<Inbox>,
-    to: &SyncSender<Arrived>,
+    listener: &DaemonListener,
+    inbox: &Arc<ConnectionInbox>,
+    to: &SyncSender<ArrivedEvent>,
     ends: [std::os::fd::BorrowedFd<'_>; 2],
     args: &DaemonArgs,
 ) -> Result<(), String> {
@@ -96,7 +96,7 @@ fn take(
 }
 
 /// A connection that waits to be taken.
-fn waiting(listener: &Listener) -> Option<UnixStream> {
+fn waiting(listener: &DaemonListener) -> Option<UnixStream> {
     match listener.socket.accept() {
         Ok((stream, _)) => return Some(stream),
         Err(error) if error.kind() == ErrorKind::WouldBlock => {}
@@ -107,9 +107,9 @@ fn waiting(listener: &Listener) -> Option<UnixStream> {
 
 /// Starts the writer; `wake` closes when it ends, for any reason.
 fn writer(
-    mut ledger: Ledger,
-    from: Receiver<Arrived>,
-    deadline: Deadline,
+    mut ledger: ReceiptWriter,
+    from: Receiver<ArrivedEvent>,
+    deadline: ShutdownDeadline,
     wake: UnixStream,
 ) -> Result<JoinHandle<Result<(), String>>, String> {
     let write = move || {

@@ -8,9 +8,9 @@ use serde_json::{Value, json};
 use tokio_tungstenite::tungstenite::{Message, client};
 
 /// Works through the proxy; an error where an answer is not as it should be.
-pub(super) fn run(proxy: SocketAddr, folder: &Path) -> Result<(), String> {
-    let agent = Agent(proxy);
-    let work = folder.join("work");
+pub(super) fn run(proxy: SocketAddr, directory: &Path) -> Result<(), String> {
+    let agent = DemoAgent(proxy);
+    let work = directory.join("work");
     let file = work.join("notes.txt");
     let (work, file) = (work.display().to_string(), file.display().to_string());
     agent.does("POST", "/command", "", &json!({"command": "echo hello from a sandbox"}))?;
@@ -30,9 +30,9 @@ pub(super) fn run(proxy: SocketAddr, folder: &Path) -> Result<(), String> {
 }
 
 /// The agent, a client of the proxy at this address.
-struct Agent(SocketAddr);
+struct DemoAgent(SocketAddr);
 
-impl Agent {
+impl DemoAgent {
     fn asks(&self, method: &str, path: &str, more: &str, body: &str) -> Result<String, String> {
         let wrong = |error: std::io::Error| format!("{method} {path}: {error}");
         let mut stream = TcpStream::connect(self.0).map_err(wrong)?;

@@ -8,10 +8,10 @@ use serde_json::Value;
 const HEAD: [&str; 7] = ["chain", "no.", "action", "risk", "status", "parameters", "response"];
 
 /// One receipt.
-pub(super) type Row = [String; 7];
+pub(super) type ReceiptRow = [String; 7];
 
 /// The rows of exported receipts.
-pub(super) fn rows(receipts: &[u8]) -> Result<Vec<Row>, String> {
+pub(super) fn rows(receipts: &[u8]) -> Result<Vec<ReceiptRow>, String> {
     let lines = receipts.split(|byte| *byte == b'\n').filter(|line| !line.is_empty());
     let row = |line| {
         let receipt: Value = serde_json::from_slice(line).map_err(|error| error.to_string())?;
@@ -40,7 +40,7 @@ fn short(hash: &str) -> String {
 }
 
 /// The chains, in the order of their first receipts.
-pub(super) fn chains(rows: &[Row]) -> Vec<String> {
+pub(super) fn chains(rows: &[ReceiptRow]) -> Vec<String> {
     let mut chains = Vec::new();
     for [chain, ..] in rows {
         if !chains.contains(chain) {
@@ -51,9 +51,9 @@ pub(super) fn chains(rows: &[Row]) -> Vec<String> {
 }
 
 /// The table.
-pub(super) fn text(rows: &[Row]) -> String {
+pub(super) fn text(rows: &[ReceiptRow]) -> String {
     let head = HEAD.map(str::to_owned);
-    let lines: Vec<&Row> = std::iter::once(&head).chain(rows).collect();
+    let lines: Vec<&ReceiptRow> = std::iter::once(&head).chain(rows).collect();
     let wide = |at: usize| lines.iter().map(|line| line[at].len()).max().unwrap_or(0);
     let widths: Vec<usize> = (0..HEAD.len()).map(wide).collect();
     let mut table = String::new();

@@ -8,12 +8,12 @@ use hyper::Request;
 use hyper::body::Incoming;
 use serde_json::{Value, json};
 
-use super::reply::{Reply, body, bytes, empty, error, json as answer_json};
+use super::reply::{ExecdReply, body, bytes, empty, error, json as answer_json};
 use super::upload::upload;
-use crate::receipts::strict::Json;
+use crate::receipts::strict::OrderedJson;
 
 /// Answers a request about files or directories.
-pub(super) async fn answer(request: Request<Incoming>, parts: &[&str]) -> Reply {
+pub(super) async fn answer(request: Request<Incoming>, parts: &[&str]) -> ExecdReply {
     let query = request.uri().query().unwrap_or_default().to_owned();
     let paths: Vec<String> = form_urlencoded::parse(query.as_bytes())
         .filter(|(name, _)| name == "path")
@@ -38,14 +38,14 @@ pub(super) async fn answer(request: Request<Incoming>, parts: &[&str]) -> Reply 
     }
 }
 
-fn failed(error_: &std::io::Error) -> Reply {
+fn failed(error_: &std::io::Error) -> ExecdReply {
     match error_.kind() {
         ErrorKind::NotFound => error(404, "FILE_NOT_FOUND", &format!("file not found. {error_}")),
         _ => error(500, "RUNTIME_ERROR", &format!("error accessing file: {error_}")),
     }
 }
 
-fn download(path: Option<&String>, range: Option<&str>, query: &str) -> Reply {
+fn download(path: Option<&String>, range: Option<&str>, query: &str) -> ExecdReply {
     let Some(path) = path else { return error(400, "MISSING_QUERY", "path is missing") };
     let content = match fs::read(path) {
         Ok(content) => content,
@@ -79,7 +79,7 @@ fn part<'a>(range: &str, content: &'a [u8]) -> Option<&'a [u8]> {
     content.get(first.parse().ok()?..end).filter(|part| !part.is_empty())
 }
 
-fn info(paths: &[String]) -> Reply {
+fn info(paths: &[String]) -> ExecdReply {
     let mut all = serde_json::Map::new();
     for path in paths {
         match entry(Path::new(path)) {
@@ -98,7 +98,7 @@ fn entry(path: &Path) -> std::io::Result<Value> {
         "created_at": time, "owner": "root", "group": "root", "mode": 644}))
 }
 
-fn each(paths: &[String], what: &str, act: impl Fn(&Path) -> std::io::Result<()>) -> Reply {
+fn each(paths: &[String], what: &str, act: impl Fn(&Path) -> std::io::Result<()>) -> ExecdReply {
     for path in paths {
         if let Err(why) = act(Path::new(path)) {
             return error(500, "RUNTIME_ERROR", &format!("{what} {path}. {why}"));
@@ -115,31 +115,34 @@ fn remove_file(path: &Path) -> std::io::Result<()> {
     }
 }
 
-async fn on_body(request: Request<Incoming>, act: impl Fn(&Json) -> std::io::Result<()>) -> Reply {
+async fn on_body(
+    request: Request<Incoming>,
+    act: impl Fn(&OrderedJson) -> std::io::Result<()>,
+) -> ExecdReply {
     match body(request).await {
         Err(reply) => reply,
         Ok(json) => act(&json).map_or_else(|error| failed(&error), |()| empty(200)),
     }
 }
 
-fn rename(json: &Json) -> std::io::Result<()> {
+fn rename(json: &OrderedJson) -> std::io::Result<()> {
     for item in json.items().unwrap_or_default() {
-        let text = |name| item.member(name).and_then(Json::text).unwrap_or_default();
+        let text = |name| item.member(name).and_then(OrderedJson::text).unwrap_or_default();
         fs::rename(text("src"), text("dest"))?;
     }
     Ok(())
 }
 
-fn replace(json: &Json) -> std::io::Result<()> {
+fn replace(json: &OrderedJson) -> std::io::Result<()> {
     for (path, item) in json.members().unwrap_or_default() {
-        let text = |name| item.member(name).and_then(Json::text).unwrap_or_default();
+        let text = |name| item.member(name).and_then(OrderedJson::text).unwrap_or_default();
         let content = fs::read_to_string(path)?;
         fs::write(path, content.replace(text("old"), text("new")))?;
     }
     Ok(())
 }
 
-fn permit(json: &Json) -> std::io::Result<()> {
+fn permit(json: &OrderedJson) -> std::io::Result<()> {
     use std::os::unix::fs::PermissionsExt;
     for (path, item) in json.members().unwrap_or_default() {
         let digits = item.member("mode").map(|mode| mode.value().to_string()).unwrap_or_default();
@@ -149,7 +152,7 @@ fn permit(json: &Json) -> std::io::Result<()> {
     Ok(())
 }
 
-fn list(path: Option<&String>) -> Reply {
+fn list(path: Option<&String>) -> ExecdReply {
     let Some(path) = path else { return error(400, "MISSING_QUERY", "path is missing") };
     let entries = fs::read_dir(path).and_then(|found| {
         let mut found = found.collect::<Result<Vec<_>, _>>()?;
@@ -159,7 +162,7 @@ fn list(path: Option<&String>) -> Reply {
     entries.map_or_else(|error| failed(&error), |entries| answer_json(200, &entries.into()))
 }
 
-fn make(json: &Json) -> std::io::Result<()> {
+fn make(json: &OrderedJson) -> std::io::Result<()> {
     for (path, _) in json.members().unwrap_or_default() {
         fs::create_dir_all(path)?;
     }

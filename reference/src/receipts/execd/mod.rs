@@ -22,8 +22,8 @@ use hyper_util::rt::TokioIo;
 use tokio::net::{TcpListener, TcpStream};
 use tokio::sync::oneshot;
 
-use self::reply::{Reply, error, json};
-use self::shell::Shells;
+use self::reply::{ExecdReply, error, json};
+use self::shell::ShellSessions;
 
 /// A running execd; it ends, and its processes with it, when this is dropped.
 pub struct Execd {
@@ -74,20 +74,20 @@ impl Drop for Execd {
 }
 
 /// The state shared by all requests.
-pub(super) struct State {
+pub(super) struct ExecdState {
     token: Option<String>,
-    shells: Shells,
+    shells: ShellSessions,
 }
 
 async fn serve(listener: TcpListener, token: Option<String>) {
-    let state = Arc::new(State { token, shells: Shells::default() });
+    let state = Arc::new(ExecdState { token, shells: ShellSessions::default() });
     while let Ok((stream, _)) = listener.accept().await {
         let state = Arc::clone(&state);
         tokio::spawn(connection(stream, state));
     }
 }
 
-async fn connection(stream: TcpStream, state: Arc<State>) {
+async fn connection(stream: TcpStream, state: Arc<ExecdState>) {
     let _faster = stream.set_nodelay(true);
     let service = service_fn(|request| {
         let state = Arc::clone(&state);
@@ -98,7 +98,7 @@ async fn connection(stream: TcpStream, state: Arc<State>) {
     let _ended = connection.with_upgrades().await;
 }
 
-async fn answer(state: &Arc<State>, request: Request<Incoming>) -> Reply {
+async fn answer(state: &Arc<ExecdState>, request: Request<Incoming>) -> ExecdReply {
     let given =
         request.headers().get("x-execd-access-token").map(hyper::header::HeaderValue::as_bytes);
     if state.token.as_deref().is_some_and(|token| given != Some(token.as_bytes())) {

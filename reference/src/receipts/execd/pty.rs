@@ -14,25 +14,25 @@ use tokio_tungstenite::tungstenite::handshake::derive_accept_key;
 use tokio_tungstenite::tungstenite::protocol::frame::coding::{Data, OpCode};
 use tokio_tungstenite::tungstenite::protocol::frame::{CloseFrame, Frame};
 
-use super::State;
-use super::reply::{Reply, body, empty, error, json as answer_json};
-use super::shell::{Say, Shell, attach, lock};
-use crate::receipts::strict::{self, Json};
-use crate::receipts::wire::{Passed, Wire};
+use super::ExecdState;
+use super::reply::{ExecdReply, body, empty, error, json as answer_json};
+use super::shell::{ClientMessage, ShellSession, attach, lock};
+use crate::receipts::strict::{self, OrderedJson};
+use crate::receipts::wire::{WebSocketPiece, WebSocketReader};
 
 /// Answers a request below `/pty`.
 pub(super) async fn answer(
-    state: &Arc<State>,
+    state: &Arc<ExecdState>,
     request: Request<Incoming>,
     parts: &[&str],
-) -> Reply {
+) -> ExecdReply {
     let gone = || error(404, "CONTEXT_NOT_FOUND", "there is no such terminal");
     let shells = &state.shells;
     match (request.method().as_str(), parts) {
         ("POST", []) => match body(request).await {
             Err(reply) => reply,
             Ok(asked) => {
-                let id = shells.create(asked.member("command").and_then(Json::text));
+                let id = shells.create(asked.member("command").and_then(OrderedJson::text));
                 answer_json(201, &json!({"session_id": id}))
             }
         },
@@ -51,7 +51,11 @@ pub(super) async fn answer(
     }
 }
 
-fn connect(mut request: Request<Incoming>, shell: &Arc<Mutex<Shell>>, id: &str) -> Reply {
+fn connect(
+    mut request: Request<Incoming>,
+    shell: &Arc<Mutex<ShellSession>>,
+    id: &str,
+) -> ExecdReply {
     let query = request.uri().query().unwrap_or_default();
     let number = |name: &str| {
         let found = form_urlencoded::parse(query.as_bytes()).find(|(key, _)| key == name);
@@ -81,19 +85,21 @@ fn connect(mut request: Request<Incoming>, shell: &Arc<Mutex<Shell>>, id: &str) 
     reply
 }
 
-async fn talk(upgraded: Upgraded, shell: &Arc<Mutex<Shell>>, id: &str, since: usize) {
+async fn talk(upgraded: Upgraded, shell: &Arc<Mutex<ShellSession>>, id: &str, since: usize) {
     let said = attach(shell, id, since);
     let (from, to) = split(TokioIo::new(upgraded));
     // Whichever ends first, the client is gone.
     tokio::select! { () = speak(to, said) => {}, () = listen(from, shell) => {} }
 }
 
-async fn speak(mut to: WriteHalf<TokioIo<Upgraded>>, mut said: UnboundedReceiver<Say>) {
+async fn speak(mut to: WriteHalf<TokioIo<Upgraded>>, mut said: UnboundedReceiver<ClientMessage>) {
     while let Some(say) = said.recv().await {
         let frame = match say {
-            Say::Binary(bytes) => Frame::message(bytes, OpCode::Data(Data::Binary), true),
-            Say::Text(text) => Frame::message(text.into_bytes(), OpCode::Data(Data::Text), true),
-            Say::Close(code, why) => {
+            ClientMessage::Binary(bytes) => Frame::message(bytes, OpCode::Data(Data::Binary), true),
+            ClientMessage::Text(text) => {
+                Frame::message(text.into_bytes(), OpCode::Data(Data::Text), true)
+            }
+            ClientMessage::Close(code, why) => {
                 Frame::close(Some(CloseFrame { code: code.into(), reason: why.into() }))
             }
         };
@@ -107,14 +113,14 @@ async fn speak(mut to: WriteHalf<TokioIo<Upgraded>>, mut said: UnboundedReceiver
     let _closed = to.shutdown().await;
 }
 
-async fn listen(mut from: ReadHalf<TokioIo<Upgraded>>, shell: &Arc<Mutex<Shell>>) {
-    let (mut wire, mut piece, mut over) = (Wire::default(), vec![0; 8 << 10], false);
+async fn listen(mut from: ReadHalf<TokioIo<Upgraded>>, shell: &Arc<Mutex<ShellSession>>) {
+    let (mut wire, mut piece, mut over) = (WebSocketReader::default(), vec![0; 8 << 10], false);
     while let Ok(count @ 1..) = from.read(&mut piece).await {
         wire.feed(&piece[..count], &mut |passed| match passed {
-            Passed::Bytes { tag: 0, bytes, .. } => lock(shell).type_in(bytes),
-            Passed::Text(text) => hear(text, shell),
-            Passed::Bytes { .. } => {}
-            Passed::Close | Passed::Lost => over = true,
+            WebSocketPiece::Bytes { tag: 0, bytes, .. } => lock(shell).type_in(bytes),
+            WebSocketPiece::Text(text) => handle_message(text, shell),
+            WebSocketPiece::Bytes { .. } => {}
+            WebSocketPiece::Close | WebSocketPiece::Lost => over = true,
         });
         if over {
             return;
@@ -122,9 +128,9 @@ async fn listen(mut from: ReadHalf<TokioIo<Upgraded>>, shell: &Arc<Mutex<Shell>>
     }
 }
 
-fn hear(text: &[u8], shell: &Arc<Mutex<Shell>>) {
+fn handle_message(text: &[u8], shell: &Arc<Mutex<ShellSession>>) {
     let Ok(json) = strict::read(text) else { return };
-    let text = |name| json.member(name).and_then(Json::text).unwrap_or_default();
+    let text = |name| json.member(name).and_then(OrderedJson::text).unwrap_or_default();
     match text("type") {
         "stdin" => lock(shell).type_in(text("data").as_bytes()),
         "signal" => lock(shell).signal(text("signal")),

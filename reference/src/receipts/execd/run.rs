@@ -11,14 +11,14 @@ use tokio::io::{AsyncBufReadExt, AsyncRead, BufReader};
 use tokio::process::{Child, Command};
 use tokio::sync::mpsc::Sender;
 
-use super::reply::{Reply, body, error, stream};
-use crate::receipts::pieces::Piece;
-use crate::receipts::strict::Json;
+use super::reply::{ExecdReply, body, error, stream};
+use crate::receipts::channel_body::BodyPiece;
+use crate::receipts::strict::OrderedJson;
 
 /// The receiver of events; a caller that went away misses them, without further effect.
-struct Events(Sender<Piece>);
+struct EventWriter(Sender<BodyPiece>);
 
-impl Events {
+impl EventWriter {
     async fn send(&self, kind: &str, more: &Value) {
         let mut event = json!({"type": kind, "timestamp": 0});
         if let (Some(event), Some(more)) = (event.as_object_mut(), more.as_object()) {
@@ -36,38 +36,38 @@ impl Events {
 }
 
 /// `POST /command`.
-pub(super) async fn command(request: Request<Incoming>) -> Reply {
+pub(super) async fn command(request: Request<Incoming>) -> ExecdReply {
     let asked = match body(request).await {
         Ok(asked) => asked,
         Err(reply) => return reply,
     };
-    let Some(line) = asked.member("command").and_then(Json::text) else {
+    let Some(line) = asked.member("command").and_then(OrderedJson::text) else {
         return error(400, "INVALID_REQUEST_BODY", "command is required");
     };
     if asked.member("gid").is_some() && asked.member("uid").is_none() {
         return error(400, "INVALID_REQUEST_BODY", "gid needs uid");
     }
-    let timeout = asked.member("timeout").map(Json::value).and_then(|value| value.as_u64());
-    let background = asked.member("background") == Some(&Json::Bool(true));
+    let timeout = asked.member("timeout").map(OrderedJson::value).and_then(|value| value.as_u64());
+    let background = asked.member("background") == Some(&OrderedJson::Bool(true));
     answer(shell(line, &asked), timeout, background)
 }
 
-fn shell(line: &str, asked: &Json) -> Command {
+fn shell(line: &str, asked: &OrderedJson) -> Command {
     let mut command = Command::new("sh");
     command.arg("-c").arg(line).stdin(Stdio::null()).kill_on_drop(true);
     command.stdout(Stdio::piped()).stderr(Stdio::piped());
-    if let Some(cwd) = asked.member("cwd").and_then(Json::text) {
+    if let Some(cwd) = asked.member("cwd").and_then(OrderedJson::text) {
         command.current_dir(cwd);
     }
-    for (name, value) in asked.member("envs").and_then(Json::members).unwrap_or_default() {
+    for (name, value) in asked.member("envs").and_then(OrderedJson::members).unwrap_or_default() {
         command.env(name, value.text().unwrap_or_default());
     }
     command
 }
 
-fn answer(mut command: Command, timeout: Option<u64>, background: bool) -> Reply {
+fn answer(mut command: Command, timeout: Option<u64>, background: bool) -> ExecdReply {
     let (reply, events) = stream();
-    let events = Events(events);
+    let events = EventWriter(events);
     tokio::spawn(async move {
         let id = uuid::Uuid::new_v4().simple().to_string();
         events.send("init", &json!({"text": id})).await;
@@ -91,7 +91,7 @@ fn answer(mut command: Command, timeout: Option<u64>, background: bool) -> Reply
 }
 
 /// Sends the output of a process, and returns its exit code; -1 if a signal ended it.
-async fn follow(mut child: Child, events: Option<&Events>, timeout: Option<u64>) -> i32 {
+async fn follow(mut child: Child, events: Option<&EventWriter>, timeout: Option<u64>) -> i32 {
     let (stdout, stderr) = (child.stdout.take(), child.stderr.take());
     let ended = async {
         tokio::join!(lines("stdout", stdout, events), lines("stderr", stderr, events));
@@ -102,7 +102,7 @@ async fn follow(mut child: Child, events: Option<&Events>, timeout: Option<u64>)
     ended.ok().and_then(Result::ok).and_then(|status| status.code()).unwrap_or(-1)
 }
 
-async fn lines(kind: &str, from: Option<impl AsyncRead + Unpin>, events: Option<&Events>) {
+async fn lines(kind: &str, from: Option<impl AsyncRead + Unpin>, events: Option<&EventWriter>) {
     let Some(from) = from else { return };
     let (mut from, mut line) = (BufReader::new(from), Vec::new());
     while from.read_until(b'\n', &mut line).await.is_ok_and(|count| count > 0) {
@@ -117,12 +117,12 @@ async fn lines(kind: &str, from: Option<impl AsyncRead + Unpin>, events: Option<
 }
 
 /// `POST /code`.
-pub(super) async fn code(request: Request<Incoming>) -> Reply {
+pub(super) async fn code(request: Request<Incoming>) -> ExecdReply {
     let asked = match body(request).await {
         Ok(asked) => asked,
         Err(reply) => return reply,
     };
-    let Some(code) = asked.member("code").and_then(Json::text) else {
+    let Some(code) = asked.member("code").and_then(OrderedJson::text) else {
         return error(400, "INVALID_REQUEST_BODY", "code is required");
     };
     let language = asked.member("context").and_then(|context| context.member("language")?.text());
@@ -134,9 +134,9 @@ pub(super) async fn code(request: Request<Incoming>) -> Reply {
 }
 
 /// A kernel that knows `print(…)` of a literal, `raise`, and values.
-fn toy(code: String) -> Reply {
+fn toy(code: String) -> ExecdReply {
     let (reply, events) = stream();
-    let events = Events(events);
+    let events = EventWriter(events);
     tokio::spawn(async move {
         let context = uuid::Uuid::new_v4().simple().to_string();
         events.send("init", &json!({"text": context})).await;

@@ -12,7 +12,7 @@ use tokio::process::Command;
 use tokio::sync::mpsc::{UnboundedReceiver, UnboundedSender, unbounded_channel};
 
 /// A message to a connected client.
-pub(super) enum Say {
+pub(super) enum ClientMessage {
     Binary(Vec<u8>),
     Text(String),
     /// The end, with a code and a reason.
@@ -21,15 +21,15 @@ pub(super) enum Say {
 
 /// All terminals.
 #[derive(Default)]
-pub(super) struct Shells(Mutex<HashMap<String, Arc<Mutex<Shell>>>>);
+pub(super) struct ShellSessions(Mutex<HashMap<String, Arc<Mutex<ShellSession>>>>);
 
 /// One terminal.
 #[derive(Default)]
-pub(super) struct Shell {
+pub(super) struct ShellSession {
     command: Option<String>,
     /// Everything printed so far; a real one keeps 1 MiB.
     printed: Vec<u8>,
-    client: Option<UnboundedSender<Say>>,
+    client: Option<UnboundedSender<ClientMessage>>,
     stdin: Option<UnboundedSender<Vec<u8>>>,
     group: Option<i32>,
 }
@@ -39,17 +39,17 @@ pub(super) fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
     mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
-impl Shells {
+impl ShellSessions {
     /// Makes a record, and returns its name.
     pub(super) fn create(&self, command: Option<&str>) -> String {
         let id = uuid::Uuid::new_v4().to_string();
         let command = command.filter(|text| !text.is_empty()).map(str::to_owned);
-        let shell = Shell { command, ..Shell::default() };
+        let shell = ShellSession { command, ..ShellSession::default() };
         lock(&self.0).insert(id.clone(), Arc::new(Mutex::new(shell)));
         id
     }
 
-    pub(super) fn get(&self, id: &str) -> Option<Arc<Mutex<Shell>>> {
+    pub(super) fn get(&self, id: &str) -> Option<Arc<Mutex<ShellSession>>> {
         lock(&self.0).get(id).cloned()
     }
 
@@ -63,7 +63,7 @@ impl Shells {
     }
 }
 
-impl Shell {
+impl ShellSession {
     /// Returns whether a client is connected.
     pub(super) fn is_taken(&self) -> bool {
         self.client.as_ref().is_some_and(|client| !client.is_closed())
@@ -89,7 +89,7 @@ impl Shell {
         }
     }
 
-    fn say(&self, say: Say) {
+    fn send_to_client(&self, say: ClientMessage) {
         if let Some(client) = &self.client {
             // A client that is gone hears nothing.
             let _unheard = client.send(say);
@@ -98,29 +98,33 @@ impl Shell {
 }
 
 /// Connects a client, and notifies the previous one; starts the shell unless it runs.
-pub(super) fn attach(shell: &Arc<Mutex<Shell>>, id: &str, since: usize) -> UnboundedReceiver<Say> {
+pub(super) fn attach(
+    shell: &Arc<Mutex<ShellSession>>,
+    id: &str,
+    since: usize,
+) -> UnboundedReceiver<ClientMessage> {
     let (send, said) = unbounded_channel();
     let mut held = lock(shell);
-    held.say(Say::Close(4001, "TAKEN_OVER"));
+    held.send_to_client(ClientMessage::Close(4001, "TAKEN_OVER"));
     held.client = Some(send);
     if since < held.printed.len() {
         let mut replay = vec![3];
         replay.extend((since as u64).to_be_bytes());
         replay.extend(&held.printed[since..]);
-        held.say(Say::Binary(replay));
+        held.send_to_client(ClientMessage::Binary(replay));
     }
     let connected = json!({"type": "connected", "session_id": id, "mode": "pipe"});
-    held.say(Say::Text(connected.to_string()));
+    held.send_to_client(ClientMessage::Text(connected.to_string()));
     if held.group.is_none()
         && let Err(error) = start(&mut held, shell)
     {
         let failed = json!({"type": "error", "code": "START_FAILED", "error": error.to_string()});
-        held.say(Say::Text(failed.to_string()));
+        held.send_to_client(ClientMessage::Text(failed.to_string()));
     }
     said
 }
 
-fn start(held: &mut Shell, shell: &Arc<Mutex<Shell>>) -> std::io::Result<()> {
+fn start(held: &mut ShellSession, shell: &Arc<Mutex<ShellSession>>) -> std::io::Result<()> {
     let mut command = Command::new("sh");
     if let Some(line) = &held.command {
         command.arg("-c").arg(line);
@@ -146,19 +150,21 @@ fn start(held: &mut Shell, shell: &Arc<Mutex<Shell>>) -> std::io::Result<()> {
         let code = status.ok().and_then(|status| status.code()).unwrap_or(-1);
         let mut held = lock(&shell);
         (held.group, held.stdin) = (None, None);
-        held.say(Say::Text(json!({"type": "exit", "exit_code": code}).to_string()));
-        held.say(Say::Close(1000, ""));
+        held.send_to_client(ClientMessage::Text(
+            json!({"type": "exit", "exit_code": code}).to_string(),
+        ));
+        held.send_to_client(ClientMessage::Close(1000, ""));
         held.client = None;
     });
     Ok(())
 }
 
-async fn print(shell: &Arc<Mutex<Shell>>, tag: u8, from: Option<impl AsyncRead + Unpin>) {
+async fn print(shell: &Arc<Mutex<ShellSession>>, tag: u8, from: Option<impl AsyncRead + Unpin>) {
     let Some(mut from) = from else { return };
     let mut piece = vec![0; 8 << 10];
     while let Ok(count @ 1..) = from.read(&mut piece).await {
         let mut held = lock(shell);
         held.printed.extend_from_slice(&piece[..count]);
-        held.say(Say::Binary([&[tag], &piece[..count]].concat()));
+        held.send_to_client(ClientMessage::Binary([&[tag], &piece[..count]].concat()));
     }
 }

@@ -8,11 +8,11 @@ use hyper::Request;
 use hyper::body::Incoming;
 use multer::{Field, Multipart};
 
-use super::reply::{Reply, empty, error};
-use crate::receipts::strict::{self, Json};
+use super::reply::{ExecdReply, empty, error};
+use crate::receipts::strict::{self, OrderedJson};
 
 /// Writes the files of the request; the n-th metadata belongs to the n-th file.
-pub(super) async fn upload(request: Request<Incoming>) -> Reply {
+pub(super) async fn upload(request: Request<Incoming>) -> ExecdReply {
     match write(request).await {
         Ok(()) => empty(200),
         Err(why) => error(400, "INVALID_FILE", &why),
@@ -47,13 +47,13 @@ async fn write(request: Request<Incoming>) -> Result<(), String> {
 async fn path(field: Field<'_>) -> Result<PathBuf, String> {
     let text = field.bytes().await.map_err(|error| error.to_string())?;
     let json = strict::read(&text)?;
-    let path = json.member("path").and_then(Json::text).ok_or("metadata has no path")?;
+    let path = json.member("path").and_then(OrderedJson::text).ok_or("metadata has no path")?;
     Ok(PathBuf::from(path))
 }
 
 async fn store(mut field: Field<'_>, path: &PathBuf) -> Result<(), String> {
-    if let Some(folder) = path.parent() {
-        std::fs::create_dir_all(folder).map_err(|error| error.to_string())?;
+    if let Some(directory) = path.parent() {
+        std::fs::create_dir_all(directory).map_err(|error| error.to_string())?;
     }
     let mut file = std::fs::File::create(path).map_err(|error| error.to_string())?;
     while let Some(piece) = field.chunk().await.map_err(|error| error.to_string())? {

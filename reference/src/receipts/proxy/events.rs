@@ -7,7 +7,7 @@ const LONGEST: usize = 8 << 20;
 
 /// An event stream, as far as it came.
 #[derive(Debug, Default)]
-pub(super) struct Events {
+pub(super) struct EventStream {
     line: Vec<u8>,
     event: Vec<u8>,
     /// The present event is too long.
@@ -16,7 +16,7 @@ pub(super) struct Events {
     pub lost: bool,
 }
 
-impl Events {
+impl EventStream {
     /// Takes more of the stream, and calls `each` with every event that is whole now.
     pub(super) fn feed(&mut self, mut bytes: &[u8], each: &mut impl FnMut(&[u8])) {
         while let Some(end) = bytes.iter().position(|byte| *byte == b'\n') {
@@ -91,7 +91,7 @@ mod tests {
     use super::*;
 
     fn events(stream: &[u8], size: usize) -> Vec<String> {
-        let (mut events, mut found) = (Events::default(), Vec::new());
+        let (mut events, mut found) = (EventStream::default(), Vec::new());
         let mut each = |event: &[u8]| found.push(String::from_utf8(event.to_vec()).unwrap());
         for chunk in stream.chunks(size) {
             events.feed(chunk, &mut each);
@@ -114,7 +114,7 @@ mod tests {
 
     #[test]
     fn an_event_without_end_is_not_kept() {
-        let (mut events, mut count) = (Events::default(), 0);
+        let (mut events, mut count) = (EventStream::default(), 0);
         for _ in 0..20 {
             events.feed(&vec![b'x'; 1 << 20], &mut |_| count += 1);
             assert!(events.line.capacity() + events.event.capacity() <= 2 * LONGEST);

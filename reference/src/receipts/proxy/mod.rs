@@ -1,27 +1,27 @@
 //! The proxy in front of execd: every request passes, and actions are reported to the relay.
 
-mod account;
-mod answers;
-mod asked;
-mod behind;
-mod drops;
-mod ending;
+mod action_ending;
+mod debt_journal;
+mod deferred_reader;
+mod drop_counter;
+mod event_sink;
 mod events;
 mod exchange;
-mod framing;
-mod link;
+mod frame_builder;
+mod in_flight;
 mod outcome;
-mod outgoing;
+mod outgoing_body;
 mod pty;
+mod relay_answers;
+mod relay_connection;
+mod request_inputs;
+mod response_tap;
 mod routes;
 mod sender;
 mod serve;
 mod target;
-mod tell;
-mod underway;
 mod upload;
 mod upstream;
-mod watch;
 
 use std::net::SocketAddr;
 use std::path::{Path, PathBuf};
@@ -37,17 +37,17 @@ use rustls::pki_types::ServerName;
 use tokio::runtime::{Builder, Runtime};
 use tokio::sync::{mpsc, oneshot};
 
-use self::account::Account;
-use self::drops::Drops;
-use self::exchange::Proxy;
-use self::framing::Framing;
-use self::link::Relay;
-use self::pty::Ptys;
-use self::sender::{Sender, Sent};
-use self::tell::{Event, Teller};
-use self::upstream::Upstream;
+use self::debt_journal::DebtJournal;
+use self::drop_counter::DropCounter;
+use self::event_sink::{EventSink, QueuedEvent};
+use self::exchange::ProxyContext;
+use self::frame_builder::FrameBuilder;
+use self::pty::PtyTable;
+use self::relay_connection::RelayEndpoint;
+use self::sender::{FrameSender, SendCounts};
+use self::upstream::ExecdUpstream;
 use super::sandbox;
-use super::tls::{Identity, provider};
+use super::tls::{TlsIdentity, provider};
 
 /// The maximum number of frames that wait for the relay; the next one is a drop.
 const QUEUE: usize = 4096;
@@ -67,7 +67,7 @@ pub struct ProxyArgs {
     #[arg(long, value_name = "URL", value_parser = |text: &str| authority("https", text))]
     pub relay: String,
     #[command(flatten)]
-    pub identity: Identity,
+    pub identity: TlsIdentity,
     /// The sandbox, if it should be another one than the certificate's; the relay then refuses
     #[arg(long, value_name = "ID")]
     pub sandbox_id: Option<String>,
@@ -109,20 +109,20 @@ fn run(options: &ProxyArgs) -> Result<(), String> {
     let (queue, events) = mpsc::channel(QUEUE);
     let (account, drops) = account(options.state.as_deref(), &sandbox)?;
     let claims = options.sandbox_id.is_some();
-    let framing = Framing::new(Arc::clone(&account), sandbox, claims);
-    let teller = Arc::new(Teller::new(queue, Arc::clone(&drops), Arc::clone(&account)));
-    let upstream = Upstream::new(options.execd.clone());
-    let ptys = Ptys::new(Arc::clone(&teller));
-    let proxy = Arc::new(Proxy { upstream, teller, ptys, token });
-    let sender = Sender::new(relay, framing, Arc::clone(&drops), account);
-    let sending = Sending::start(events, sender)?;
+    let framing = FrameBuilder::new(Arc::clone(&account), sandbox, claims);
+    let teller = Arc::new(EventSink::new(queue, Arc::clone(&drops), Arc::clone(&account)));
+    let upstream = ExecdUpstream::new(options.execd.clone());
+    let ptys = PtyTable::new(Arc::clone(&teller));
+    let proxy = Arc::new(ProxyContext { upstream, teller, ptys, token });
+    let sender = FrameSender::new(relay, framing, Arc::clone(&drops), account);
+    let sending = SenderThread::start(events, sender)?;
     let runtime = runtime()?;
     let drain = Duration::from_millis(options.drain_ms);
     let served = runtime.block_on(async {
         let listener = tokio::net::TcpListener::bind(options.listen).await;
         let listener = listener.map_err(|error| format!("{}: {error}", options.listen))?;
         let bound = listener.local_addr().map_err(|error| error.to_string())?;
-        crate::say::line(format_args!("listening {bound}"));
+        crate::stdout::line(format_args!("listening {bound}"));
         serve::serve(listener, &proxy, drain).await.map_err(|error| error.to_string())
     });
     // Tasks that are dropped here tell that they were interrupted.
@@ -141,21 +141,24 @@ fn runtime() -> Result<Runtime, String> {
     Builder::new_current_thread().enable_all().build().map_err(|error| error.to_string())
 }
 
-fn relay(options: &ProxyArgs) -> Result<Relay, String> {
+fn relay(options: &ProxyArgs) -> Result<RelayEndpoint, String> {
     let authority = options.relay.clone();
     let host = authority.rsplit_once(':').map_or(authority.as_str(), |(host, _)| host);
     let host = host.trim_matches(['[', ']']).to_owned();
     let name = ServerName::try_from(host).map_err(|error| format!("{authority}: {error}"))?;
-    Ok(Relay { name, tls: options.identity.client()?, authority })
+    Ok(RelayEndpoint { name, tls: options.identity.client()?, authority })
 }
 
 /// Opens the account, and returns it with the number of losses so far.
-fn account(state: Option<&Path>, sandbox: &str) -> Result<(Arc<Account>, Arc<Drops>), String> {
+fn account(
+    state: Option<&Path>,
+    sandbox: &str,
+) -> Result<(Arc<DebtJournal>, Arc<DropCounter>), String> {
     let (account, owed) = match state {
-        Some(file) => Account::kept(sandbox, file)?,
-        None => (Account::new(sandbox), 0),
+        Some(file) => DebtJournal::kept(sandbox, file)?,
+        None => (DebtJournal::new(sandbox), 0),
     };
-    let drops = Drops::default();
+    let drops = DropCounter::default();
     drops.add(owed);
     Ok((Arc::new(account), Arc::new(drops)))
 }
@@ -180,14 +183,14 @@ fn token(file: &Path) -> Result<HeaderValue, String> {
 }
 
 /// The thread that sends.
-struct Sending {
+struct SenderThread {
     thread: JoinHandle<()>,
-    ended: Receiver<Sent>,
+    ended: Receiver<SendCounts>,
     stop: oneshot::Sender<()>,
 }
 
-impl Sending {
-    fn start(events: mpsc::Receiver<Event>, sender: Sender) -> Result<Self, String> {
+impl SenderThread {
+    fn start(events: mpsc::Receiver<QueuedEvent>, sender: FrameSender) -> Result<Self, String> {
         let ((tell, ended), (stop, stopped)) = (channel(), oneshot::channel());
         let runtime = runtime()?;
         let thread = std::thread::spawn(move || {
@@ -199,10 +202,10 @@ impl Sending {
     }
 
     /// Waits until all is sent, for `patience` at most; frames left then are lost.
-    fn finish(self, patience: Duration) -> Sent {
+    fn finish(self, patience: Duration) -> SendCounts {
         let sent = match self.ended.recv_timeout(patience) {
             Ok(sent) => sent,
-            Err(RecvTimeoutError::Disconnected) => Sent::default(),
+            Err(RecvTimeoutError::Disconnected) => SendCounts::default(),
             Err(RecvTimeoutError::Timeout) => {
                 // If the receiver is gone, the thread has ended by itself.
                 let _unheard = self.stop.send(());

@@ -6,8 +6,8 @@ use serde::Deserialize;
 use serde_json::{Value, json};
 use sha2::{Digest, Sha256};
 
-use super::events::Events;
-use super::routes::Shows;
+use super::events::EventStream;
+use super::routes::OutcomeSource;
 use crate::receipts::ijson;
 
 /// The most of an answer that is kept to be read as a whole.
@@ -15,7 +15,7 @@ const KEPT: usize = 16 << 20;
 
 /// The end of an answer.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Ended {
+pub(super) enum AnswerEnd {
     /// All of it came.
     Whole,
     /// execd broke it off.
@@ -28,7 +28,7 @@ pub(super) enum Ended {
     Unreachable,
 }
 
-impl Ended {
+impl AnswerEnd {
     fn error(self) -> Option<&'static str> {
         match self {
             Self::Whole => None,
@@ -42,7 +42,7 @@ impl Ended {
 
 /// The outcome of an action at its end.
 #[derive(Debug, Clone, Default, PartialEq)]
-pub(super) struct Outcome {
+pub(super) struct ActionOutcome {
     pub output: Option<Value>,
     pub error: Option<String>,
     /// The id that execd gives a command that continues in the background.
@@ -52,19 +52,19 @@ pub(super) struct Outcome {
 }
 
 /// Reads an answer.
-pub(super) struct Reader {
-    shows: Shows,
+pub(super) struct OutcomeReader {
+    shows: OutcomeSource,
     background: bool,
     status: u16,
-    read: Read,
+    read: ReadState,
 }
 
 /// The content read from an answer.
-enum Read {
+enum ReadState {
     /// Its content does not matter.
     Nothing,
     Content(Sha256),
-    Stream(Box<Stream>),
+    Stream(Box<EventProgress>),
     Kept(Vec<u8>),
     /// It was too long to be kept.
     TooLong,
@@ -72,14 +72,14 @@ enum Read {
 
 /// A stream of events.
 #[derive(Default)]
-struct Stream {
-    events: Events,
-    seen: Seen,
+struct EventProgress {
+    events: EventStream,
+    seen: EventSummary,
 }
 
 /// The facts shown by events.
 #[derive(Default)]
-struct Seen {
+struct EventSummary {
     id: Option<String>,
     complete: bool,
     /// The exit code, if the command was started.
@@ -90,7 +90,7 @@ struct Seen {
 }
 
 #[derive(Deserialize)]
-struct Event<'a> {
+struct ExecdEvent<'a> {
     #[serde(borrow, default)]
     r#type: Cow<'a, str>,
     #[serde(borrow, default)]
@@ -98,25 +98,25 @@ struct Event<'a> {
     #[serde(default)]
     results: Option<Value>,
     #[serde(borrow, default)]
-    error: Option<EventError<'a>>,
+    error: Option<ExecdEventError<'a>>,
 }
 
 #[derive(Deserialize)]
-struct EventError<'a> {
+struct ExecdEventError<'a> {
     #[serde(borrow, default)]
     ename: Cow<'a, str>,
     #[serde(borrow, default)]
     evalue: Cow<'a, str>,
 }
 
-impl Reader {
+impl OutcomeReader {
     /// Starts a reader for an answer that shows `shows`.
-    pub(super) fn new(shows: Shows, background: bool) -> Self {
+    pub(super) fn new(shows: OutcomeSource, background: bool) -> Self {
         let read = match shows {
-            Shows::Exit | Shows::Results => Read::Stream(Box::default()),
-            Shows::Content => Read::Content(Sha256::new()),
-            Shows::Entries | Shows::Deleted => Read::Kept(Vec::new()),
-            Shows::Done | Shows::Nothing => Read::Nothing,
+            OutcomeSource::Exit | OutcomeSource::Results => ReadState::Stream(Box::default()),
+            OutcomeSource::Content => ReadState::Content(Sha256::new()),
+            OutcomeSource::Entries | OutcomeSource::Deleted => ReadState::Kept(Vec::new()),
+            OutcomeSource::Done | OutcomeSource::Nothing => ReadState::Nothing,
         };
         Self { shows, background, status: 0, read }
     }
@@ -132,51 +132,57 @@ impl Reader {
 
     /// Takes in a piece of the answer.
     pub(super) fn feed(&mut self, bytes: &[u8]) {
-        let (good, results) = (self.good(), self.shows == Shows::Results);
+        let (good, results) = (self.good(), self.shows == OutcomeSource::Results);
         match &mut self.read {
-            Read::Stream(stream) if good => {
-                let Stream { events, seen } = &mut **stream;
+            ReadState::Stream(stream) if good => {
+                let EventProgress { events, seen } = &mut **stream;
                 events.feed(bytes, &mut |event| seen.take(event, results));
             }
-            Read::Content(content) if good => content.update(bytes),
-            Read::Kept(kept) if kept.len() + bytes.len() > KEPT => self.read = Read::TooLong,
-            Read::Kept(kept) => kept.extend_from_slice(bytes),
+            ReadState::Content(content) if good => content.update(bytes),
+            ReadState::Kept(kept) if kept.len() + bytes.len() > KEPT => {
+                self.read = ReadState::TooLong;
+            }
+            ReadState::Kept(kept) => kept.extend_from_slice(bytes),
             _ => {}
         }
     }
 
     /// Returns whether the last event of a stream was complete before execd broke it off: the
     /// outcome is known.
-    fn has_last_event(&self, ended: Ended) -> bool {
-        let Read::Stream(stream) = &self.read else { return false };
-        let Stream { events, seen } = &**stream;
-        ended == Ended::Cut && events.is_between() && (seen.complete || seen.failed.is_some())
+    fn has_last_event(&self, ended: AnswerEnd) -> bool {
+        let ReadState::Stream(stream) = &self.read else { return false };
+        let EventProgress { events, seen } = &**stream;
+        ended == AnswerEnd::Cut && events.is_between() && (seen.complete || seen.failed.is_some())
     }
 
     /// Ends the answer; returns its outcome.
-    pub(super) fn end(&mut self, ended: Ended) -> Outcome {
+    pub(super) fn end(&mut self, ended: AnswerEnd) -> ActionOutcome {
         if let Some(error) = ended.error().filter(|_| !self.has_last_event(ended)) {
-            return Outcome { error: Some(error.to_owned()), ..Outcome::default() };
+            return ActionOutcome { error: Some(error.to_owned()), ..ActionOutcome::default() };
         }
         let good = self.good();
         match &mut self.read {
             read if !good => {
                 let error = Some(format!("execd answered {}", self.status));
-                Outcome { error, said: read.kept().map(<[u8]>::to_vec), ..Outcome::default() }
+                ActionOutcome {
+                    error,
+                    said: read.kept().map(<[u8]>::to_vec),
+                    ..ActionOutcome::default()
+                }
             }
-            Read::Stream(stream) if self.shows == Shows::Results => stream.ran(),
-            Read::Stream(stream) => stream.exited(self.background),
-            Read::Content(content) => done(json!({"content_hash": hex(content.clone())})),
-            read if self.shows == Shows::Entries => {
-                Outcome { output: read.kept().and_then(entries), ..Outcome::default() }
+            ReadState::Stream(stream) if self.shows == OutcomeSource::Results => stream.ran(),
+            ReadState::Stream(stream) => stream.exited(self.background),
+            ReadState::Content(content) => done(json!({"content_hash": hex(content.clone())})),
+            read if self.shows == OutcomeSource::Entries => {
+                ActionOutcome { output: read.kept().and_then(entries), ..ActionOutcome::default() }
             }
-            _ if self.shows == Shows::Nothing => Outcome::default(),
+            _ if self.shows == OutcomeSource::Nothing => ActionOutcome::default(),
             _ => done(json!({})),
         }
     }
 }
 
-impl Read {
+impl ReadState {
     fn kept(&self) -> Option<&[u8]> {
         match self {
             Self::Kept(kept) => Some(kept),
@@ -193,8 +199,8 @@ fn entries(text: &[u8]) -> Option<Value> {
     Some(json!({"entries_hash": hex(Sha256::new_with_prefix(text))}))
 }
 
-impl Stream {
-    fn exited(&mut self, background: bool) -> Outcome {
+impl EventProgress {
+    fn exited(&mut self, background: bool) -> ActionOutcome {
         let Self { events, seen } = self;
         events.finish(&mut |event| seen.take(event, false));
         let id = seen.id.take().filter(|_| background);
@@ -202,16 +208,16 @@ impl Stream {
         match seen.failed {
             Some(Some(code)) => {
                 let error = Some(format!("exit code {code}"));
-                Outcome { output: exit(code), error, ..Outcome::default() }
+                ActionOutcome { output: exit(code), error, ..ActionOutcome::default() }
             }
             Some(None) => failed("the command was not started"),
             None if !seen.complete => failed("the stream ended without an end of the command"),
-            None if background => Outcome { id, ..Outcome::default() },
-            None => Outcome { output: exit(0), ..Outcome::default() },
+            None if background => ActionOutcome { id, ..ActionOutcome::default() },
+            None => ActionOutcome { output: exit(0), ..ActionOutcome::default() },
         }
     }
 
-    fn ran(&mut self) -> Outcome {
+    fn ran(&mut self) -> ActionOutcome {
         let Self { events, seen } = self;
         events.finish(&mut |event| seen.take(event, true));
         if events.lost || seen.unreadable {
@@ -224,11 +230,11 @@ impl Stream {
         };
         let (results, logs) = (seen.results.clone(), seen.logs.clone());
         let output = Some(json!({"result_hash": hex(results), "logs_hash": hex(logs)}));
-        Outcome { output, error, ..Outcome::default() }
+        ActionOutcome { output, error, ..ActionOutcome::default() }
     }
 }
 
-impl Seen {
+impl EventSummary {
     /// One event: of a kernel, whose results count, or of a command.
     fn take(&mut self, text: &[u8], results: bool) {
         match results {
@@ -237,8 +243,8 @@ impl Seen {
         }
     }
 
-    fn event<'a>(&mut self, text: &'a [u8]) -> Option<Event<'a>> {
-        let event = serde_json::from_slice::<Event<'_>>(text).ok();
+    fn event<'a>(&mut self, text: &'a [u8]) -> Option<ExecdEvent<'a>> {
+        let event = serde_json::from_slice::<ExecdEvent<'_>>(text).ok();
         self.unreadable |= event.is_none();
         event
     }
@@ -283,12 +289,12 @@ fn hash_line(hash: &mut Sha256, value: &Value) -> bool {
     true
 }
 
-fn done(output: Value) -> Outcome {
-    Outcome { output: Some(output), ..Outcome::default() }
+fn done(output: Value) -> ActionOutcome {
+    ActionOutcome { output: Some(output), ..ActionOutcome::default() }
 }
 
-fn failed(why: &str) -> Outcome {
-    Outcome { error: Some(why.to_owned()), ..Outcome::default() }
+fn failed(why: &str) -> ActionOutcome {
+    ActionOutcome { error: Some(why.to_owned()), ..ActionOutcome::default() }
 }
 
 /// A hash as receipts write it.

@@ -2,7 +2,7 @@
 
 /// The five families that a receipt's `binding.endpoint` names.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Family {
+pub(super) enum EndpointFamily {
     Command,
     Code,
     Files,
@@ -10,7 +10,7 @@ pub(super) enum Family {
     Pty,
 }
 
-impl Family {
+impl EndpointFamily {
     /// The name of the tool.
     pub(super) fn name(self) -> &'static str {
         match self {
@@ -25,7 +25,7 @@ impl Family {
 
 /// The part of a request that names its items.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Asks {
+pub(super) enum InputSource {
     /// A JSON body with `command`.
     Command,
     /// A JSON body with `code`.
@@ -44,7 +44,7 @@ pub(super) enum Asks {
 
 /// The outcome that an answer shows.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Shows {
+pub(super) enum OutcomeSource {
     /// Events that end with an exit code.
     Exit,
     /// Events of a kernel.
@@ -63,9 +63,9 @@ pub(super) enum Shows {
 
 /// The treatment of a request by the proxy.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Route {
+pub(super) enum RequestRoute {
     /// It is reported.
-    Action { action: &'static str, family: Family, asks: Asks, shows: Shows },
+    Action { action: &'static str, family: EndpointFamily, asks: InputSource, shows: OutcomeSource },
     /// A record of a terminal is made.
     PtyNew,
     /// A client attaches to a terminal.
@@ -80,28 +80,76 @@ pub(super) enum Route {
     Unknown,
 }
 
-const fn action(action: &'static str, family: Family, asks: Asks, shows: Shows) -> Route {
-    Route::Action { action, family, asks, shows }
+const fn action(
+    action: &'static str,
+    family: EndpointFamily,
+    asks: InputSource,
+    shows: OutcomeSource,
+) -> RequestRoute {
+    RequestRoute::Action { action, family, asks, shows }
 }
 
-const EXECUTE: Route =
-    action("system.command.execute", Family::Command, Asks::Command, Shows::Exit);
-const CODE: Route = action("system.code.execute", Family::Code, Asks::Code, Shows::Results);
-const READ: Route = action("filesystem.file.read", Family::Files, Asks::Path, Shows::Content);
-const CREATE: Route = action("filesystem.file.create", Family::Files, Asks::Upload, Shows::Done);
-const MODIFY: Route = action("filesystem.file.modify", Family::Files, Asks::Upload, Shows::Done);
-const CHANGE: Route = action("filesystem.file.modify", Family::Files, Asks::Names, Shows::Nothing);
-const MOVE: Route = action("filesystem.file.move", Family::Files, Asks::Moves, Shows::Done);
-const DELETE: Route = action("filesystem.file.delete", Family::Files, Asks::Paths, Shows::Deleted);
-const LIST: Route =
-    action("filesystem.directory.list", Family::Directories, Asks::Path, Shows::Entries);
-const MKDIR: Route =
-    action("filesystem.directory.create", Family::Directories, Asks::Names, Shows::Done);
-const RMDIR: Route =
-    action("filesystem.directory.delete", Family::Directories, Asks::Paths, Shows::Deleted);
+const EXECUTE: RequestRoute = action(
+    "system.command.execute",
+    EndpointFamily::Command,
+    InputSource::Command,
+    OutcomeSource::Exit,
+);
+const CODE: RequestRoute =
+    action("system.code.execute", EndpointFamily::Code, InputSource::Code, OutcomeSource::Results);
+const READ: RequestRoute = action(
+    "filesystem.file.read",
+    EndpointFamily::Files,
+    InputSource::Path,
+    OutcomeSource::Content,
+);
+const CREATE: RequestRoute = action(
+    "filesystem.file.create",
+    EndpointFamily::Files,
+    InputSource::Upload,
+    OutcomeSource::Done,
+);
+const MODIFY: RequestRoute = action(
+    "filesystem.file.modify",
+    EndpointFamily::Files,
+    InputSource::Upload,
+    OutcomeSource::Done,
+);
+const CHANGE: RequestRoute = action(
+    "filesystem.file.modify",
+    EndpointFamily::Files,
+    InputSource::Names,
+    OutcomeSource::Nothing,
+);
+const MOVE: RequestRoute =
+    action("filesystem.file.move", EndpointFamily::Files, InputSource::Moves, OutcomeSource::Done);
+const DELETE: RequestRoute = action(
+    "filesystem.file.delete",
+    EndpointFamily::Files,
+    InputSource::Paths,
+    OutcomeSource::Deleted,
+);
+const LIST: RequestRoute = action(
+    "filesystem.directory.list",
+    EndpointFamily::Directories,
+    InputSource::Path,
+    OutcomeSource::Entries,
+);
+const MKDIR: RequestRoute = action(
+    "filesystem.directory.create",
+    EndpointFamily::Directories,
+    InputSource::Names,
+    OutcomeSource::Done,
+);
+const RMDIR: RequestRoute = action(
+    "filesystem.directory.delete",
+    EndpointFamily::Directories,
+    InputSource::Paths,
+    OutcomeSource::Deleted,
+);
 
 /// Method, path and route. `{}` is one part that is not empty, `**` is any rest.
-const TABLE: &[(&str, &str, Route)] = &[
+const TABLE: &[(&str, &str, RequestRoute)] = &[
     ("POST", "/command", EXECUTE),
     ("POST", "/session/{}/run", EXECUTE),
     ("POST", "/code", CODE),
@@ -118,30 +166,30 @@ const TABLE: &[(&str, &str, Route)] = &[
     ("GET", "/directories", LIST),
     ("POST", "/directories", MKDIR),
     ("DELETE", "/directories", RMDIR),
-    ("POST", "/pty", Route::PtyNew),
-    ("GET", "/pty/{}/ws", Route::PtyAttach),
-    ("DELETE", "/pty/{}", Route::PtyEnd),
-    ("GET", "/pty/{}", Route::Quiet),
-    ("GET", "/ping", Route::Quiet),
-    ("GET", "/metrics", Route::Quiet),
-    ("GET", "/metrics/**", Route::Quiet),
-    ("GET", "/files/info", Route::Quiet),
-    ("GET", "/files/search", Route::Quiet),
-    ("GET", "/command/status/{}", Route::Quiet),
-    ("GET", "/command/{}/logs", Route::Quiet),
-    ("GET", "/code/contexts", Route::Quiet),
-    ("GET", "/code/contexts/{}", Route::Quiet),
-    ("*", "/proxy", Route::Refused),
-    ("*", "/proxy/**", Route::Refused),
+    ("POST", "/pty", RequestRoute::PtyNew),
+    ("GET", "/pty/{}/ws", RequestRoute::PtyAttach),
+    ("DELETE", "/pty/{}", RequestRoute::PtyEnd),
+    ("GET", "/pty/{}", RequestRoute::Quiet),
+    ("GET", "/ping", RequestRoute::Quiet),
+    ("GET", "/metrics", RequestRoute::Quiet),
+    ("GET", "/metrics/**", RequestRoute::Quiet),
+    ("GET", "/files/info", RequestRoute::Quiet),
+    ("GET", "/files/search", RequestRoute::Quiet),
+    ("GET", "/command/status/{}", RequestRoute::Quiet),
+    ("GET", "/command/{}/logs", RequestRoute::Quiet),
+    ("GET", "/code/contexts", RequestRoute::Quiet),
+    ("GET", "/code/contexts/{}", RequestRoute::Quiet),
+    ("*", "/proxy", RequestRoute::Refused),
+    ("*", "/proxy/**", RequestRoute::Refused),
 ];
 
 /// Returns the route of a request; `path` is percent-decoded.
-pub(super) fn route(method: &str, path: &str) -> Route {
+pub(super) fn route(method: &str, path: &str) -> RequestRoute {
     let path = path.strip_suffix('/').filter(|rest| !rest.is_empty()).unwrap_or(path);
     let found = TABLE
         .iter()
         .find(|(verb, pattern, _)| (*verb == "*" || *verb == method) && fits(pattern, path));
-    found.map_or(Route::Unknown, |(_, _, route)| *route)
+    found.map_or(RequestRoute::Unknown, |(_, _, route)| *route)
 }
 
 fn fits(pattern: &str, path: &str) -> bool {
@@ -166,24 +214,28 @@ mod tests {
     #[case("POST", "/command", EXECUTE)]
     #[case("POST", "/command/", EXECUTE)]
     #[case("POST", "/session/s1/run", EXECUTE)]
-    #[case("POST", "/session//run", Route::Unknown)]
+    #[case("POST", "/session//run", RequestRoute::Unknown)]
     #[case("DELETE", "/directories", RMDIR)]
     #[case("POST", "/files/mv", MOVE)]
     #[case("POST", "/files/replace", CHANGE)]
     #[case("POST", "/files/permissions", CHANGE)]
     #[case("PUT", "/files", MODIFY)]
-    #[case("GET", "/pty/x/ws", Route::PtyAttach)]
-    #[case("GET", "/metrics/watch", Route::Quiet)]
-    #[case("GET", "/command/status/7", Route::Quiet)]
-    #[case("POST", "/proxy/44772/command", Route::Refused)]
-    #[case("GET", "/proxy", Route::Refused)]
-    #[case("POST", "/ping", Route::Unknown)]
-    #[case("POST", "/session", Route::Unknown)]
-    #[case("DELETE", "/command", Route::Unknown)]
-    #[case("POST", "/COMMAND", Route::Unknown)]
-    #[case("POST", "//command", Route::Unknown)]
-    #[case("GET", "/", Route::Unknown)]
-    fn requests_and_meanings(#[case] method: &str, #[case] path: &str, #[case] means: Route) {
+    #[case("GET", "/pty/x/ws", RequestRoute::PtyAttach)]
+    #[case("GET", "/metrics/watch", RequestRoute::Quiet)]
+    #[case("GET", "/command/status/7", RequestRoute::Quiet)]
+    #[case("POST", "/proxy/44772/command", RequestRoute::Refused)]
+    #[case("GET", "/proxy", RequestRoute::Refused)]
+    #[case("POST", "/ping", RequestRoute::Unknown)]
+    #[case("POST", "/session", RequestRoute::Unknown)]
+    #[case("DELETE", "/command", RequestRoute::Unknown)]
+    #[case("POST", "/COMMAND", RequestRoute::Unknown)]
+    #[case("POST", "//command", RequestRoute::Unknown)]
+    #[case("GET", "/", RequestRoute::Unknown)]
+    fn requests_and_meanings(
+        #[case] method: &str,
+        #[case] path: &str,
+        #[case] means: RequestRoute,
+    ) {
         assert_eq!(route(method, path), means);
     }
 }

@@ -13,12 +13,12 @@ use tokio::sync::mpsc::Receiver;
 use tokio::sync::oneshot;
 use tokio::time::timeout;
 
-use super::account::Account;
-use super::drops::Drops;
-use super::framing::Framing;
-use super::link::{Link, Relay};
-use super::tell::Event;
-use super::underway::Underway;
+use super::debt_journal::DebtJournal;
+use super::drop_counter::DropCounter;
+use super::event_sink::QueuedEvent;
+use super::frame_builder::FrameBuilder;
+use super::in_flight::InFlightFrames;
+use super::relay_connection::{RelayConnection, RelayEndpoint};
 
 /// The pause of the agents after which waiting events are sent.
 const PAUSE: Duration = Duration::from_millis(10);
@@ -31,7 +31,7 @@ const ENOUGH: usize = 256 << 10;
 
 /// The counts of frames by result.
 #[derive(Debug, Default, Clone, Copy, PartialEq, Eq)]
-pub(super) struct Sent {
+pub(super) struct SendCounts {
     /// The relay took them.
     pub taken: u64,
     /// The relay says that they are wrong; these are no drops.
@@ -39,35 +39,35 @@ pub(super) struct Sent {
 }
 
 /// The sending thread.
-pub(super) struct Sender {
-    relay: Relay,
-    framing: Framing,
-    drops: Arc<Drops>,
-    account: Arc<Account>,
-    sent: Sent,
-    link: Option<Link>,
+pub(super) struct FrameSender {
+    relay: RelayEndpoint,
+    framing: FrameBuilder,
+    drops: Arc<DropCounter>,
+    account: Arc<DebtJournal>,
+    sent: SendCounts,
+    link: Option<RelayConnection>,
     /// The current limit of frames in flight: one after a loss, doubled each time that all were
     /// taken.
     window: usize,
 }
 
-impl Sender {
+impl FrameSender {
     /// Nothing is connected yet.
     pub(super) fn new(
-        relay: Relay,
-        framing: Framing,
-        drops: Arc<Drops>,
-        account: Arc<Account>,
+        relay: RelayEndpoint,
+        framing: FrameBuilder,
+        drops: Arc<DropCounter>,
+        account: Arc<DebtJournal>,
     ) -> Self {
-        Self { relay, framing, drops, account, sent: Sent::default(), link: None, window: 1 }
+        Self { relay, framing, drops, account, sent: SendCounts::default(), link: None, window: 1 }
     }
 
     /// Sends until the queue is closed and empty, or until `stop`, after which the rest is lost.
     pub(super) async fn send(
         mut self,
-        mut queue: Receiver<Event>,
+        mut queue: Receiver<QueuedEvent>,
         stop: oneshot::Receiver<()>,
-    ) -> Sent {
+    ) -> SendCounts {
         tokio::select! {
             biased;
             _ = stop => {}
@@ -79,9 +79,9 @@ impl Sender {
         self.sent
     }
 
-    async fn send_all(&mut self, queue: &mut Receiver<Event>) {
+    async fn send_all(&mut self, queue: &mut Receiver<QueuedEvent>) {
         while let Some(first) = queue.recv().await {
-            let mut underway = Underway::new(&self.drops, &self.account);
+            let mut underway = InFlightFrames::new(&self.drops, &self.account);
             underway.push(self.framing.frames(first));
             if !queue.is_closed() {
                 self.linger().await;
@@ -120,7 +120,7 @@ impl Sender {
     }
 
     /// Sends as many as may be on their way; at least one of them is settled or lost then.
-    async fn send_some(&mut self, underway: &mut Underway) {
+    async fn send_some(&mut self, underway: &mut InFlightFrames) {
         let (posts, mut left) = self.posts(underway);
         if left == 0 {
             return underway.lost("it is no JSON");
@@ -163,23 +163,23 @@ impl Sender {
     }
 
     /// Counts `count` frames as lost, as far as is known here.
-    fn lost(&mut self, underway: &mut Underway, count: usize, why: &str) {
+    fn lost(&mut self, underway: &mut InFlightFrames, count: usize, why: &str) {
         (0..count).for_each(|_| underway.lost(why));
         self.window = 1;
     }
 
     /// The connection that is there, or another one.
-    async fn link(&mut self) -> Result<Link, String> {
+    async fn link(&mut self) -> Result<RelayConnection, String> {
         if let Some(mut kept) = self.link.take()
             && kept.is_open().await
         {
             return Ok(kept);
         }
-        Link::connect(&self.relay).await
+        RelayConnection::connect(&self.relay).await
     }
 
     /// Posts of the first frames, one behind the other, and how many these are.
-    fn posts(&self, underway: &mut Underway) -> (Vec<u8>, usize) {
+    fn posts(&self, underway: &mut InFlightFrames) -> (Vec<u8>, usize) {
         let (mut posts, mut count) = (Vec::new(), 0);
         for frame in underway.loaded().take(self.window) {
             let Ok(body) = serde_json::to_vec(frame) else { break };

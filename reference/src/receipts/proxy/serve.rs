@@ -12,7 +12,7 @@ use tokio::signal::unix::{SignalKind, signal};
 use tokio::sync::watch;
 use tokio::time::timeout;
 
-use super::exchange::{Proxy, answer};
+use super::exchange::{ProxyContext, answer};
 
 /// The delay after a failure for want of descriptors.
 const PAUSE: Duration = Duration::from_millis(10);
@@ -31,7 +31,7 @@ async fn tick() {
 /// Serves until SIGTERM or SIGINT, and then for `drain` to let running actions end.
 pub(super) async fn serve(
     listener: TcpListener,
-    proxy: &Arc<Proxy>,
+    proxy: &Arc<ProxyContext>,
     drain: Duration,
 ) -> std::io::Result<()> {
     let mut term = signal(SignalKind::terminate())?;
@@ -65,7 +65,7 @@ pub(super) async fn serve(
     Ok(())
 }
 
-async fn connection(stream: TcpStream, proxy: Arc<Proxy>, mut stopped: watch::Receiver<()>) {
+async fn connection(stream: TcpStream, proxy: Arc<ProxyContext>, mut stopped: watch::Receiver<()>) {
     let _faster = stream.set_nodelay(true);
     let service = service_fn(move |request| answer(Arc::clone(&proxy), request));
     let mut builder = Builder::new();

@@ -5,15 +5,15 @@ use percent_encoding::percent_decode_str;
 
 /// A request's target.
 #[derive(Debug, Clone)]
-pub(super) struct Target {
+pub(super) struct RequestTarget {
     /// The path, percent-decoded as execd's router does it.
     pub path: String,
     query: String,
 }
 
-impl Target {
+impl RequestTarget {
     /// Reads a target; only the form that begins with a slash, and only escapes that are whole.
-    pub(super) fn of(uri: &Uri) -> Result<Self, &'static str> {
+    pub(super) fn from_uri(uri: &Uri) -> Result<Self, &'static str> {
         if uri.scheme().is_some() || uri.authority().is_some() {
             return Err("the target must begin with a slash, not with a scheme or a host");
         }
@@ -31,7 +31,8 @@ impl Target {
             return Err("the query has a semicolon or a broken escape");
         }
         let parts = self.query.split('&').map(|part| part.split_once('=').unwrap_or((part, "")));
-        let paths = parts.map(|(name, value)| Ok((word(name)?, word(value)?)));
+        let paths =
+            parts.map(|(name, value)| Ok((decode_query_value(name)?, decode_query_value(value)?)));
         let pairs = paths.collect::<Result<Vec<_>, &'static str>>()?;
         Ok(pairs.into_iter().filter(|(name, _)| name == "path").map(|(_, path)| path).collect())
     }
@@ -51,7 +52,7 @@ impl Target {
     }
 }
 
-fn word(text: &str) -> Result<String, &'static str> {
+fn decode_query_value(text: &str) -> Result<String, &'static str> {
     let spaced = text.replace('+', " ");
     let decoded = percent_decode_str(&spaced).decode_utf8();
     decoded.map(std::borrow::Cow::into_owned).map_err(|_| "the query is not UTF-8")
@@ -69,8 +70,8 @@ mod tests {
 
     use super::*;
 
-    fn target(text: &str) -> Result<Target, &'static str> {
-        Target::of(&text.parse().unwrap())
+    fn target(text: &str) -> Result<RequestTarget, &'static str> {
+        RequestTarget::from_uri(&text.parse().unwrap())
     }
 
     #[rstest]

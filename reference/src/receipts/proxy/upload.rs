@@ -11,11 +11,11 @@ use serde_json::json;
 use sha2::{Digest, Sha256};
 use tokio::sync::{mpsc, oneshot};
 
-use super::asked::{Item, json_of, or_one};
 use super::outcome::hex;
-use super::upstream::Body;
-use crate::receipts::pieces::{Fault, Piece, Pieces};
-use crate::receipts::strict::Json;
+use super::request_inputs::{ActionItem, json_of, or_one};
+use super::upstream::UpstreamBody;
+use crate::receipts::channel_body::{BodyError, BodyPiece, ChannelBody};
+use crate::receipts::strict::OrderedJson;
 
 /// Pieces that may be underway between the agent, the reader and execd.
 const PIECES: usize = 8;
@@ -24,9 +24,9 @@ const METADATA: usize = 1 << 20;
 
 /// The result of an upload.
 #[derive(Debug, PartialEq)]
-pub(super) enum Upload {
+pub(super) enum UploadOutcome {
     /// It was understood.
-    Items(Vec<Item>),
+    Items(Vec<ActionItem>),
     /// It was not, and did not reach execd whole.
     Refused(String),
     /// The agent broke off.
@@ -36,35 +36,38 @@ pub(super) enum Upload {
 }
 
 /// Returns the body to forward, and a receiver of the result.
-pub(super) fn follow(body: Incoming, kind: Kind) -> (Body, oneshot::Receiver<Upload>) {
+pub(super) fn follow(
+    body: Incoming,
+    kind: UploadKind,
+) -> (UpstreamBody, oneshot::Receiver<UploadOutcome>) {
     let (pieces, to_execd) = mpsc::channel(PIECES);
     let (told, upload) = oneshot::channel();
     tokio::spawn(async move {
         // The receiver is gone where the request was given up.
         let _unasked = told.send(pump(body, kind, pieces).await);
     });
-    (Pieces(to_execd).boxed_unsync(), upload)
+    (ChannelBody(to_execd).boxed_unsync(), upload)
 }
 
 /// The encoding by which a body describes its content.
-pub(super) enum Kind {
+pub(super) enum UploadKind {
     /// Pairs of `metadata` and `file`, between these boundaries.
     Pairs(String),
     /// One file for this path.
     Plain(String),
 }
 
-type ToExecd = mpsc::Sender<Piece>;
+type ExecdSender = mpsc::Sender<BodyPiece>;
 
-async fn pump(mut body: Incoming, kind: Kind, to_execd: ToExecd) -> Upload {
+async fn pump(mut body: Incoming, kind: UploadKind, to_execd: ExecdSender) -> UploadOutcome {
     let (to_reader, pieces) = mpsc::channel(PIECES);
-    let reader = tokio::spawn(read(kind, Pieces(pieces)));
+    let reader = tokio::spawn(read(kind, ChannelBody(pieces)));
     let mut held: Vec<Frame<Bytes>> = Vec::new();
     loop {
         let frame = match body.frame().await {
             None => break,
             Some(Ok(frame)) => frame,
-            Some(Err(error)) => return give_up(&to_execd, error.into(), Upload::Left).await,
+            Some(Err(error)) => return give_up(&to_execd, error.into(), UploadOutcome::Left).await,
         };
         let piece = Frame::data(frame.data_ref().cloned().unwrap_or_default());
         let before = std::mem::replace(&mut held, vec![frame]);
@@ -75,14 +78,14 @@ async fn pump(mut body: Incoming, kind: Kind, to_execd: ToExecd) -> Upload {
         }
         for frame in before {
             if to_execd.send(Ok(frame)).await.is_err() {
-                return Upload::Unread;
+                return UploadOutcome::Unread;
             }
         }
     }
     drop(to_reader);
     let read = reader.await.unwrap_or_else(|error| Err(error.to_string()));
     match read {
-        Err(why) => give_up(&to_execd, why.clone().into(), Upload::Refused(why)).await,
+        Err(why) => give_up(&to_execd, why.clone().into(), UploadOutcome::Refused(why)).await,
         Ok(items) => finish(body, held, &to_execd, items).await,
     }
 }
@@ -91,38 +94,40 @@ async fn pump(mut body: Incoming, kind: Kind, to_execd: ToExecd) -> Upload {
 async fn finish(
     mut body: Incoming,
     held: Vec<Frame<Bytes>>,
-    to_execd: &ToExecd,
-    items: Vec<Item>,
-) -> Upload {
+    to_execd: &ExecdSender,
+    items: Vec<ActionItem>,
+) -> UploadOutcome {
     for frame in held {
         if to_execd.send(Ok(frame)).await.is_err() {
-            return Upload::Items(items);
+            return UploadOutcome::Items(items);
         }
     }
     while let Some(frame) = body.frame().await {
-        let Ok(frame) = frame else { return Upload::Left };
+        let Ok(frame) = frame else { return UploadOutcome::Left };
         if to_execd.send(Ok(frame)).await.is_err() {
             break;
         }
     }
-    Upload::Items(items)
+    UploadOutcome::Items(items)
 }
 
-async fn give_up(to_execd: &ToExecd, fault: Fault, upload: Upload) -> Upload {
+async fn give_up(to_execd: &ExecdSender, fault: BodyError, upload: UploadOutcome) -> UploadOutcome {
     // An error ends the body before its end, so that execd does not take it for whole.
     let _gone = to_execd.send(Err(fault)).await;
     upload
 }
 
-async fn read(kind: Kind, pieces: Pieces) -> Result<Vec<Item>, String> {
+async fn read(kind: UploadKind, pieces: ChannelBody) -> Result<Vec<ActionItem>, String> {
     match kind {
-        Kind::Pairs(boundary) => pairs(Multipart::new(BodyDataStream::new(pieces), boundary)).await,
-        Kind::Plain(path) => plain(&path, pieces).await,
+        UploadKind::Pairs(boundary) => {
+            pairs(Multipart::new(BodyDataStream::new(pieces), boundary)).await
+        }
+        UploadKind::Plain(path) => plain(&path, pieces).await,
     }
 }
 
-async fn plain(path: &str, mut pieces: Pieces) -> Result<Vec<Item>, String> {
-    let mut file = File::default();
+async fn plain(path: &str, mut pieces: ChannelBody) -> Result<Vec<ActionItem>, String> {
+    let mut file = PassingFile::default();
     while let Some(Ok(piece)) = pieces.0.recv().await {
         file.add(piece.data_ref().map_or(&[], |data| data));
     }
@@ -130,7 +135,7 @@ async fn plain(path: &str, mut pieces: Pieces) -> Result<Vec<Item>, String> {
 }
 
 /// Pairs the n-th `metadata` with the n-th `file`, in any order.
-async fn pairs(mut body: Multipart<'_>) -> Result<Vec<Item>, String> {
+async fn pairs(mut body: Multipart<'_>) -> Result<Vec<ActionItem>, String> {
     let (mut paths, mut files) = (Vec::new(), Vec::new());
     while let Some(mut field) = body.next_field().await.map_err(|error| error.to_string())? {
         // execd undoes this encoding, so that other bytes would be written than are seen here.
@@ -143,11 +148,11 @@ async fn pairs(mut body: Multipart<'_>) -> Result<Vec<Item>, String> {
             _ => {}
         }
     }
-    let file = |at: usize| files.get(at).map_or_else(File::default, File::clone);
+    let file = |at: usize| files.get(at).map_or_else(PassingFile::default, PassingFile::clone);
     let items = paths.iter().enumerate().map(|(at, path)| match files.len() == paths.len() {
         true => file(at).item(path),
         // execd refuses such a body; there is no knowing which belong together.
-        false => Item::path(path.as_str(), None),
+        false => ActionItem::path(path.as_str(), None),
     });
     Ok(or_one(items.collect()))
 }
@@ -161,12 +166,12 @@ async fn path(field: &mut Field<'_>) -> Result<String, String> {
         }
     }
     let json = json_of(&text, 0).map_err(|why| format!("metadata: {why}"))?;
-    let path = json.member("path").and_then(Json::text);
+    let path = json.member("path").and_then(OrderedJson::text);
     path.map(str::to_owned).ok_or_else(|| "metadata: there is no path".to_owned())
 }
 
-async fn file(field: &mut Field<'_>) -> Result<File, String> {
-    let mut file = File::default();
+async fn file(field: &mut Field<'_>) -> Result<PassingFile, String> {
+    let mut file = PassingFile::default();
     while let Some(piece) = field.chunk().await.map_err(|error| error.to_string())? {
         file.add(&piece);
     }
@@ -175,19 +180,22 @@ async fn file(field: &mut Field<'_>) -> Result<File, String> {
 
 /// A file that passes by.
 #[derive(Default, Clone)]
-struct File {
+struct PassingFile {
     content: Sha256,
     bytes: u64,
 }
 
-impl File {
+impl PassingFile {
     fn add(&mut self, piece: &[u8]) {
         self.content.update(piece);
         self.bytes += piece.len() as u64;
     }
 
-    fn item(self, path: &str) -> Item {
+    fn item(self, path: &str) -> ActionItem {
         let hash = json!(hex(self.content));
-        Item { written: Some(self.bytes), ..Item::path(path, Some(("content_hash", hash))) }
+        ActionItem {
+            written: Some(self.bytes),
+            ..ActionItem::path(path, Some(("content_hash", hash)))
+        }
     }
 }

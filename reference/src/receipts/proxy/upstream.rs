@@ -12,24 +12,24 @@ use hyper_util::rt::TokioIo;
 use tokio::net::TcpStream;
 
 /// A body that is sent to execd.
-pub(super) type Body = UnsyncBoxBody<Bytes, Box<dyn Error + Send + Sync>>;
+pub(super) type UpstreamBody = UnsyncBoxBody<Bytes, Box<dyn Error + Send + Sync>>;
 
 /// execd, as seen from here.
-pub(super) struct Upstream {
+pub(super) struct ExecdUpstream {
     /// HOST:PORT.
     pub authority: String,
-    idle: Mutex<Vec<SendRequest<Body>>>,
+    idle: Mutex<Vec<SendRequest<UpstreamBody>>>,
 }
 
 /// The reason why there is no answer.
 #[derive(Debug)]
-pub(super) struct NoAnswer {
+pub(super) struct UpstreamError {
     /// There was no connection at all.
     pub unreachable: bool,
     pub why: String,
 }
 
-impl Upstream {
+impl ExecdUpstream {
     /// Prepares connections to execd at `authority`; none is opened yet.
     pub(super) fn new(authority: String) -> Self {
         Self { authority, idle: Mutex::default() }
@@ -38,8 +38,8 @@ impl Upstream {
     /// Sends a request; the connection serves another one when the answer has been read.
     pub(super) async fn send(
         &self,
-        request: Request<Body>,
-    ) -> Result<Response<Incoming>, NoAnswer> {
+        request: Request<UpstreamBody>,
+    ) -> Result<Response<Incoming>, UpstreamError> {
         let mut request = request;
         while let Some(mut kept) = self.kept() {
             match kept.try_send_request(request).await {
@@ -61,24 +61,30 @@ impl Upstream {
         TcpStream::connect(&self.authority).await.is_ok()
     }
 
-    fn kept(&self) -> Option<SendRequest<Body>> {
+    fn kept(&self) -> Option<SendRequest<UpstreamBody>> {
         let mut idle = self.idle.lock().unwrap_or_else(PoisonError::into_inner);
         idle.retain(|kept| !kept.is_closed());
         let ready = idle.iter().rposition(SendRequest::is_ready)?;
         Some(idle.swap_remove(ready))
     }
 
-    fn keep(&self, used: SendRequest<Body>, answer: Response<Incoming>) -> Response<Incoming> {
+    fn keep(
+        &self,
+        used: SendRequest<UpstreamBody>,
+        answer: Response<Incoming>,
+    ) -> Response<Incoming> {
         if answer.status() != hyper::StatusCode::SWITCHING_PROTOCOLS {
             self.idle.lock().unwrap_or_else(PoisonError::into_inner).push(used);
         }
         answer
     }
 
-    async fn connect(&self) -> Result<SendRequest<Body>, NoAnswer> {
+    async fn connect(&self) -> Result<SendRequest<UpstreamBody>, UpstreamError> {
         let stream = TcpStream::connect(&self.authority).await;
-        let stream = stream
-            .map_err(|error| NoAnswer { unreachable: true, why: format!("connect: {error}") })?;
+        let stream = stream.map_err(|error| UpstreamError {
+            unreachable: true,
+            why: format!("connect: {error}"),
+        })?;
         let _faster = stream.set_nodelay(true);
         let mut builder = Builder::new();
         builder.preserve_header_case(true);
@@ -90,6 +96,6 @@ impl Upstream {
     }
 }
 
-fn broken(error: &hyper::Error) -> NoAnswer {
-    NoAnswer { unreachable: false, why: error.to_string() }
+fn broken(error: &hyper::Error) -> UpstreamError {
+    UpstreamError { unreachable: false, why: error.to_string() }
 }

@@ -3,13 +3,13 @@
 use boxproof_cases::protocol::ObjectsOnly;
 use serde::Deserialize as _;
 
-use crate::receipts::frame::Frame;
+use crate::receipts::frame::EventFrame;
 use crate::receipts::ijson;
-use crate::receipts::strict::{self, Json};
+use crate::receipts::strict::{self, OrderedJson};
 
 /// The reason why a body is no frame of this sandbox.
 #[derive(Debug, PartialEq)]
-pub(super) enum Wrong {
+pub(super) enum FrameRejection {
     /// It is no frame.
     Bad(String),
     /// It says that it comes from another sandbox.
@@ -17,20 +17,20 @@ pub(super) enum Wrong {
 }
 
 /// The frame with the sandbox of the certificate in it, as one JSON text.
-pub(super) fn frame(body: &[u8], sandbox: &str) -> Result<Vec<u8>, Wrong> {
-    let json = strict::read(body).map_err(Wrong::Bad)?;
-    ijson::check(body).map_err(Wrong::Bad)?;
-    let bad = |error: serde_json::Error| Wrong::Bad(format!("no frame: {error}"));
-    Frame::deserialize(ObjectsOnly(json.value())).map_err(bad)?;
-    let Json::Members(members) = json else {
-        return Err(Wrong::Bad("no frame: not an object".to_owned()));
+pub(super) fn frame(body: &[u8], sandbox: &str) -> Result<Vec<u8>, FrameRejection> {
+    let json = strict::read(body).map_err(FrameRejection::Bad)?;
+    ijson::check(body).map_err(FrameRejection::Bad)?;
+    let bad = |error: serde_json::Error| FrameRejection::Bad(format!("no frame: {error}"));
+    EventFrame::deserialize(ObjectsOnly(json.value())).map_err(bad)?;
+    let OrderedJson::Members(members) = json else {
+        return Err(FrameRejection::Bad("no frame: not an object".to_owned()));
     };
     let mut frame = Vec::with_capacity(members.len() + 2);
     let mut binding = Vec::new();
     for (name, value) in members {
         match (name.as_str(), value) {
             ("sandbox_id", claim) => same(&claim, sandbox)?,
-            ("binding", Json::Members(said)) => binding = said,
+            ("binding", OrderedJson::Members(said)) => binding = said,
             ("binding", _) => {}
             (_, value) => frame.push((name, value)),
         }
@@ -41,20 +41,20 @@ pub(super) fn frame(body: &[u8], sandbox: &str) -> Result<Vec<u8>, Wrong> {
         }
     }
     binding.retain(|(name, _)| name != "sandbox_id");
-    let id = || ("sandbox_id".to_owned(), Json::Text(sandbox.to_owned()));
+    let id = || ("sandbox_id".to_owned(), OrderedJson::Text(sandbox.to_owned()));
     binding.insert(0, id());
-    frame.push(("binding".to_owned(), Json::Members(binding)));
+    frame.push(("binding".to_owned(), OrderedJson::Members(binding)));
     frame.push(id());
-    serde_json::to_vec(&Json::Members(frame)).map_err(bad)
+    serde_json::to_vec(&OrderedJson::Members(frame)).map_err(bad)
 }
 
-fn same(claim: &Json, sandbox: &str) -> Result<(), Wrong> {
+fn same(claim: &OrderedJson, sandbox: &str) -> Result<(), FrameRejection> {
     match claim {
-        Json::Null => Ok(()),
-        Json::Text(claim) if claim == sandbox => Ok(()),
-        other => {
-            Err(Wrong::Claim(format!("the frame says {other:?}, the certificate {sandbox:?}")))
-        }
+        OrderedJson::Null => Ok(()),
+        OrderedJson::Text(claim) if claim == sandbox => Ok(()),
+        other => Err(FrameRejection::Claim(format!(
+            "the frame says {other:?}, the certificate {sandbox:?}"
+        ))),
     }
 }
 
@@ -68,7 +68,7 @@ mod tests {
     const FRAME: &str = r#"{"v":"1","ts_emit":"2026-01-01T00:00:00Z","session_id":"s","channel":"c",
         "tool":{"name":"t"},"decision":"allowed","drop_count":3,"later":[1.5,{"a":null}]"#;
 
-    fn checked(more: &str) -> Result<Value, Wrong> {
+    fn checked(more: &str) -> Result<Value, FrameRejection> {
         frame(format!("{FRAME}{more}}}").as_bytes(), "s1")
             .map(|text| serde_json::from_slice(&text).unwrap())
     }
@@ -101,7 +101,7 @@ mod tests {
     fn another_sandbox_is_not_taken(#[case] more: &str) {
         let wrong = checked(more).unwrap_err();
         // A claim of another type is no frame at all.
-        assert!(matches!(wrong, Wrong::Claim(_)) || more.contains('7'), "{wrong:?}");
+        assert!(matches!(wrong, FrameRejection::Claim(_)) || more.contains('7'), "{wrong:?}");
     }
 
     #[rstest]
@@ -110,6 +110,6 @@ mod tests {
     #[case::trailing("} x")]
     #[case::decision(r#","agent_id":5"#)]
     fn no_frames(#[case] more: &str) {
-        assert!(matches!(checked(more), Err(Wrong::Bad(_))));
+        assert!(matches!(checked(more), Err(FrameRejection::Bad(_))));
     }
 }

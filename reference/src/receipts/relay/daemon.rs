@@ -13,12 +13,12 @@ use tokio::time::timeout;
 const PATIENCE: Duration = Duration::from_secs(1);
 
 /// The way to the daemon.
-pub(super) struct Daemon {
+pub(super) struct DaemonConnection {
     socket: PathBuf,
     open: Mutex<Option<UnixStream>>,
 }
 
-impl Daemon {
+impl DaemonConnection {
     /// Nothing is connected yet.
     pub(super) fn new(socket: PathBuf) -> Self {
         Self { socket, open: Mutex::default() }

@@ -9,36 +9,36 @@ use hyper::body::Incoming;
 use hyper::header::{CONNECTION, HeaderValue};
 use hyper::{Method, Request, Response, StatusCode};
 
-use super::check::{Wrong, frame};
-use super::daemon::Daemon;
-use super::seen::Seen;
+use super::certificate_origins::CertificateOrigins;
+use super::check::{FrameRejection, frame};
+use super::daemon::DaemonConnection;
 use crate::receipts::sandbox;
 
 /// The longest frame.
 const LONGEST: usize = 1 << 20;
 
 /// The state shared by all connections.
-pub(super) struct Relay {
-    daemon: Daemon,
-    seen: Seen,
+pub(super) struct RelayContext {
+    daemon: DaemonConnection,
+    seen: CertificateOrigins,
 }
 
 /// The sandbox at the other end of a connection, or the reason why it is unknown.
-pub(super) struct Peer(Result<String, String>);
+pub(super) struct CertifiedPeer(Result<String, String>);
 
 /// An answer: its status, and the reason.
-type Answer = (StatusCode, String);
+type StatusReply = (StatusCode, String);
 
-impl Relay {
+impl RelayContext {
     /// Starts a relay for the daemon at `socket`.
     pub(super) fn new(socket: PathBuf) -> Self {
-        Self { daemon: Daemon::new(socket), seen: Seen::default() }
+        Self { daemon: DaemonConnection::new(socket), seen: CertificateOrigins::default() }
     }
 
     /// Returns the peer of a connection; TLS has verified that the certificate is of our authority.
-    pub(super) fn peer(&self, certificate: Option<&[u8]>, from: IpAddr) -> Peer {
+    pub(super) fn peer(&self, certificate: Option<&[u8]>, from: IpAddr) -> CertifiedPeer {
         let certificate = certificate.ok_or_else(|| "there is no certificate".to_owned());
-        Peer(certificate.and_then(|certificate| {
+        CertifiedPeer(certificate.and_then(|certificate| {
             let sandbox = sandbox::of_certificate(certificate)?;
             if let Some(finding) = self.seen.note(certificate, &sandbox, from) {
                 eprintln!("relay: {finding}");
@@ -50,7 +50,7 @@ impl Relay {
     /// Answers one request.
     pub(super) async fn answer(
         &self,
-        peer: &Peer,
+        peer: &CertifiedPeer,
         request: Request<Incoming>,
     ) -> Response<Full<Bytes>> {
         let (status, why) = self.ingest(peer, request).await.unwrap_or_else(|refusal| refusal);
@@ -66,7 +66,11 @@ impl Relay {
         answer
     }
 
-    async fn ingest(&self, peer: &Peer, request: Request<Incoming>) -> Result<Answer, Answer> {
+    async fn ingest(
+        &self,
+        peer: &CertifiedPeer,
+        request: Request<Incoming>,
+    ) -> Result<StatusReply, StatusReply> {
         let sandbox = peer.0.as_ref().map_err(|why| (StatusCode::FORBIDDEN, why.clone()))?;
         if request.uri().path() != "/ingest" {
             return Err((StatusCode::NOT_FOUND, "frames go to /ingest".to_owned()));
@@ -83,8 +87,8 @@ impl Relay {
             }
         })?;
         let frame = frame(&body.to_bytes(), sandbox).map_err(|wrong| match wrong {
-            Wrong::Bad(why) => (StatusCode::BAD_REQUEST, why),
-            Wrong::Claim(why) => (StatusCode::FORBIDDEN, why),
+            FrameRejection::Bad(why) => (StatusCode::BAD_REQUEST, why),
+            FrameRejection::Claim(why) => (StatusCode::FORBIDDEN, why),
         })?;
         // The name of the sandbox may have made it too long.
         if frame.len() > LONGEST {

@@ -1,10 +1,10 @@
 //! The relay on the host: takes frames from proxies, which their certificates identify, and hands
 //! them to the daemon.
 
+mod certificate_origins;
 mod check;
 mod daemon;
 mod ingest;
-mod seen;
 mod serve;
 
 use std::net::SocketAddr;
@@ -14,7 +14,7 @@ use clap::Args;
 use tokio::net::TcpListener;
 use tokio::runtime::Builder;
 
-use super::tls::{Identity, provider};
+use super::tls::{TlsIdentity, provider};
 
 /// The arguments of `refbox receipts relay`.
 #[derive(Debug, Clone, Args)]
@@ -26,7 +26,7 @@ pub struct RelayArgs {
     #[arg(long, value_name = "FILE")]
     pub socket: PathBuf,
     #[command(flatten)]
-    pub identity: Identity,
+    pub identity: TlsIdentity,
 }
 
 /// Serves until SIGTERM or SIGINT; returns the exit code.
@@ -48,8 +48,8 @@ fn run(options: &RelayArgs) -> Result<(), String> {
         let listener = TcpListener::bind(options.listen).await;
         let listener = listener.map_err(|error| format!("{}: {error}", options.listen))?;
         let bound = listener.local_addr().map_err(|error| error.to_string())?;
-        crate::say::line(format_args!("listening {bound}"));
-        let relay = ingest::Relay::new(options.socket.clone());
+        crate::stdout::line(format_args!("listening {bound}"));
+        let relay = ingest::RelayContext::new(options.socket.clone());
         serve::serve(listener, tls, relay).await.map_err(|error| error.to_string())
     })
 }

@@ -14,7 +14,7 @@ use tokio::sync::{mpsc, watch};
 use tokio::time::timeout;
 use tokio_rustls::TlsAcceptor;
 
-use super::ingest::Relay;
+use super::ingest::RelayContext;
 
 /// The time limit of a handshake, and at the end of running requests.
 const PATIENCE: Duration = Duration::from_secs(5);
@@ -26,7 +26,7 @@ const DRAIN: Duration = Duration::from_secs(1);
 pub(super) async fn serve(
     listener: TcpListener,
     tls: Arc<ServerConfig>,
-    relay: Relay,
+    relay: RelayContext,
 ) -> std::io::Result<()> {
     let mut term = signal(SignalKind::terminate())?;
     let mut int = signal(SignalKind::interrupt())?;
@@ -65,7 +65,7 @@ pub(super) async fn serve(
 async fn connection(
     stream: TcpStream,
     acceptor: TlsAcceptor,
-    relay: Arc<Relay>,
+    relay: Arc<RelayContext>,
     mut stopped: watch::Receiver<()>,
 ) -> Result<(), String> {
     let from = stream.peer_addr().map_err(|error| error.to_string())?.ip();

@@ -5,16 +5,17 @@ use std::os::unix::fs::{PermissionsExt, symlink};
 use ed25519_dalek::SigningKey;
 
 use super::*;
-use crate::receipts::receipt::{Content, Profile, Scribe};
+use crate::receipts::receipt::{ReceiptContent, ReceiptProfile, ReceiptSigner};
 
 /// `count` receipts of a root chain, one a line.
 fn lines(count: usize) -> Vec<u8> {
-    let scribe = Scribe::new(SigningKey::from_bytes(&[7; 32]), Profile::Wire);
-    let mut chains = Chains::default();
+    let scribe = ReceiptSigner::new(SigningKey::from_bytes(&[7; 32]), ReceiptProfile::Wire);
+    let mut chains = ChainTips::default();
     let mut text = Vec::new();
     for _ in 0..count {
         let link = chains.next("root", "root");
-        let sealed = scribe.write(Content::Started(None), &link, "2026-01-01T00:00:00Z").unwrap();
+        let sealed =
+            scribe.write(ReceiptContent::Started(None), &link, "2026-01-01T00:00:00Z").unwrap();
         text.extend_from_slice(&sealed.text);
         text.push(b'\n');
         chains.advance(link, &sealed, false);
@@ -22,14 +23,14 @@ fn lines(count: usize) -> Vec<u8> {
     text
 }
 
-fn opened(path: &Path) -> (Store, Held) {
-    Store::open(path).unwrap()
+fn opened(path: &Path) -> (ReceiptStore, StoredChains) {
+    ReceiptStore::open(path).unwrap()
 }
 
 #[test]
 fn what_was_written_is_read_again() {
-    let folder = tempfile::tempdir().unwrap();
-    let path = folder.path().join("store");
+    let directory = tempfile::tempdir().unwrap();
+    let path = directory.path().join("store");
     let (mut store, held) = opened(&path);
     assert!(held.last.is_none());
     assert_eq!(path.metadata().unwrap().mode() & 0o777, 0o600);
@@ -42,8 +43,8 @@ fn what_was_written_is_read_again() {
 
 #[test]
 fn a_torn_line_is_cut_wherever_it_ends() {
-    let folder = tempfile::tempdir().unwrap();
-    let path = folder.path().join("store");
+    let directory = tempfile::tempdir().unwrap();
+    let path = directory.path().join("store");
     let text = lines(2);
     let first = text.iter().position(|byte| *byte == b'\n').unwrap() + 1;
     for kept in (first..text.len()).step_by(13) {
@@ -56,8 +57,8 @@ fn a_torn_line_is_cut_wherever_it_ends() {
 
 #[test]
 fn a_damaged_line_stops_the_start_and_is_kept() {
-    let folder = tempfile::tempdir().unwrap();
-    let path = folder.path().join("store");
+    let directory = tempfile::tempdir().unwrap();
+    let path = directory.path().join("store");
     let text = String::from_utf8(lines(3)).unwrap();
     let all: Vec<&str> = text.lines().collect();
     let gap = format!("{}\n{}\n", all[0], all[2]);
@@ -66,7 +67,7 @@ fn a_damaged_line_stops_the_start_and_is_kept() {
         [(gap, ":2: chain \"root\" has sequence 3"), (edited, ":2: chain \"root\" does not link")]
     {
         std::fs::write(&path, &damaged).unwrap();
-        let error = Store::open(&path).unwrap_err();
+        let error = ReceiptStore::open(&path).unwrap_err();
         assert!(error.contains(says), "{error}");
         assert_eq!(std::fs::read_to_string(&path).unwrap(), damaged);
     }
@@ -74,15 +75,15 @@ fn a_damaged_line_stops_the_start_and_is_kept() {
 
 #[test]
 fn one_daemon_a_store_and_no_strangers() {
-    let folder = tempfile::tempdir().unwrap();
-    let path = folder.path().join("store");
+    let directory = tempfile::tempdir().unwrap();
+    let path = directory.path().join("store");
     let (store, _) = opened(&path);
-    assert!(Store::open(&path).unwrap_err().contains("another daemon"));
+    assert!(ReceiptStore::open(&path).unwrap_err().contains("another daemon"));
     drop(store);
-    let link = folder.path().join("link");
+    let link = directory.path().join("link");
     symlink(&path, &link).unwrap();
-    assert!(Store::open(&link).unwrap_err().contains("symbolic link"));
+    assert!(ReceiptStore::open(&link).unwrap_err().contains("symbolic link"));
     std::fs::set_permissions(&path, std::fs::Permissions::from_mode(0o620)).unwrap();
-    assert!(Store::open(&path).unwrap_err().contains("0620"));
-    assert!(Store::open(Path::new("/dev/null")).unwrap_err().contains("regular file"));
+    assert!(ReceiptStore::open(&path).unwrap_err().contains("0620"));
+    assert!(ReceiptStore::open(Path::new("/dev/null")).unwrap_err().contains("regular file"));
 }

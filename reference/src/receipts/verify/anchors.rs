@@ -2,31 +2,35 @@
 
 use serde_json::Value;
 
-use super::file::Line;
-use super::missing::{self, Store};
-use super::strict::Finding;
-use crate::receipts::reading::Delegation;
+use super::file::ReceiptLine;
+use super::missing_chains::{self, FileChains};
+use super::strict::StrictFinding;
+use crate::receipts::parsed_receipt::ParsedDelegation;
 
 /// The findings of all chains that lie below another one.
-pub(super) fn findings(chains: &[Vec<&Line>], store: &Store<'_>) -> Vec<Finding> {
+pub(super) fn findings(chains: &[Vec<&ReceiptLine>], store: &FileChains<'_>) -> Vec<StrictFinding> {
     let mut found = Vec::new();
     for chain in chains {
         let Some((first, rest)) = chain.split_first() else { continue };
         let id = first.receipt.chain_id();
-        if let Some(root) = missing::root_of(id) {
+        if let Some(root) = missing_chains::root_of(id) {
             found.extend(first_of(first, root, store.chain(root)));
         }
         let again = rest.iter().filter(|line| line.receipt.body.subject.delegation.is_some());
         found.extend(again.map(|line| {
-            Finding::new(line, "anchor_repeated", "only the first receipt has one".to_owned())
+            StrictFinding::new(line, "anchor_repeated", "only the first receipt has one".to_owned())
         }));
     }
     found
 }
 
 /// Returns the finding about the first receipt of a chain below `root`.
-fn first_of(first: &Line, root: &str, parent: Option<&[&Line]>) -> Option<Finding> {
-    let tell = |name, detail: String| Some(Finding::new(first, name, detail));
+fn first_of(
+    first: &ReceiptLine,
+    root: &str,
+    parent: Option<&[&ReceiptLine]>,
+) -> Option<StrictFinding> {
+    let tell = |name, detail: String| Some(StrictFinding::new(first, name, detail));
     let Some(anchor) = &first.receipt.body.subject.delegation else {
         return tell("anchor_missing", "the first receipt has no delegation".to_owned());
     };
@@ -45,11 +49,15 @@ fn first_of(first: &Line, root: &str, parent: Option<&[&Line]>) -> Option<Findin
     compared(first, anchor, at)
 }
 
-fn compared(first: &Line, anchor: &Delegation, at: &Line) -> Option<Finding> {
+fn compared(
+    first: &ReceiptLine,
+    anchor: &ParsedDelegation,
+    at: &ReceiptLine,
+) -> Option<StrictFinding> {
     let issuer = &at.receipt.body.issuer.id;
     if anchor.delegator.id != *issuer {
         let detail = format!("{:?} did not issue the anchor", anchor.delegator.id);
-        return Some(Finding::new(first, "anchor_issuer", detail));
+        return Some(StrictFinding::new(first, "anchor_issuer", detail));
     }
     let said = first.receipt.body.subject.parent.as_ref()?;
     let chain = &at.receipt.body.subject.chain;
@@ -61,5 +69,5 @@ fn compared(first: &Line, anchor: &Delegation, at: &Line) -> Option<Finding> {
     ];
     let wrong = truth.into_iter().find(|(name, value)| said.get(name) != Some(value))?;
     let detail = format!("parentChainRef.{} is not {}", wrong.0, wrong.1);
-    Some(Finding::new(first, "anchor_reference", detail))
+    Some(StrictFinding::new(first, "anchor_reference", detail))
 }

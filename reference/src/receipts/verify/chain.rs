@@ -7,11 +7,11 @@ use serde::Serialize;
 
 use super::rotation;
 use crate::receipts::canonical;
-use crate::receipts::reading::Reading;
+use crate::receipts::parsed_receipt::ParsedReceipt;
 
 /// Facts about a chain that its receipts do not hold.
 #[derive(Debug, Clone, Default)]
-pub struct Options {
+pub struct ChainExpectations {
     /// The number of receipts that it must have.
     pub expected_length: Option<usize>,
     /// The hash of its last receipt.
@@ -24,7 +24,7 @@ pub struct Options {
 
 /// The result for one receipt.
 #[derive(Debug, Clone, Serialize, PartialEq, Eq)]
-pub struct Checked {
+pub struct CheckedReceipt {
     /// Its place, from 0.
     pub index: usize,
     /// Its id.
@@ -39,7 +39,7 @@ pub struct Checked {
 
 /// The result for a chain.
 #[derive(Debug, Clone, Default, Serialize)]
-pub struct Verification {
+pub struct ChainVerification {
     /// The chain that the first receipt names.
     pub chain_id: String,
     /// Nothing is wrong.
@@ -49,7 +49,7 @@ pub struct Verification {
     /// `complete`, `interrupted`, or `unknown` if it has no end.
     pub status: &'static str,
     /// Each receipt.
-    pub receipts: Vec<Checked>,
+    pub receipts: Vec<CheckedReceipt>,
     /// The first place where something is wrong, or -1.
     pub broken_at: i64,
     /// The error, where it is more than a receipt's own checks show.
@@ -65,20 +65,24 @@ pub struct Verification {
 }
 
 /// An error of the walk: its place, its rank among errors of one place, its text.
-type Fault = (usize, u8, String);
+type ChainFault = (usize, u8, String);
 
 /// Verifies `receipts` as one chain whose first receipt is signed with `key`.
-pub fn verify(receipts: &[Reading], key: &VerifyingKey, options: &Options) -> Verification {
-    let refs: Vec<&Reading> = receipts.iter().collect();
+pub fn verify(
+    receipts: &[ParsedReceipt],
+    key: &VerifyingKey,
+    options: &ChainExpectations,
+) -> ChainVerification {
+    let refs: Vec<&ParsedReceipt> = receipts.iter().collect();
     verify_refs(&refs, key, options)
 }
 
 pub(super) fn verify_refs(
-    receipts: &[&Reading],
+    receipts: &[&ParsedReceipt],
     key: &VerifyingKey,
-    options: &Options,
-) -> Verification {
-    let mut found = Verification {
+    options: &ChainExpectations,
+) -> ChainVerification {
+    let mut found = ChainVerification {
         chain_id: receipts.first().map(|r| r.chain_id().to_owned()).unwrap_or_default(),
         valid: true,
         length: receipts.len(),
@@ -89,9 +93,9 @@ pub(super) fn verify_refs(
             .last()
             .is_some_and(|last| !last.ends() && last.body.subject.outcome.status == "pending"),
         incomplete_session: sessions(receipts) != 0,
-        ..Verification::default()
+        ..ChainVerification::default()
     };
-    let mut walk = Walk { key: *key, faults: Vec::new(), broken: Vec::new() };
+    let mut walk = ChainWalk { key: *key, faults: Vec::new(), broken: Vec::new() };
     found.receipts = walk.all(receipts);
     let fault = walk.faults.iter().min().cloned();
     walk.broken.extend(walk.faults.iter().map(|(at, ..)| *at));
@@ -112,7 +116,7 @@ pub(super) fn verify_refs(
     found
 }
 
-impl Verification {
+impl ChainVerification {
     fn fail(&mut self, at: usize, error: String) {
         self.valid = false;
         self.broken_at = i64::try_from(at).unwrap_or(i64::MAX);
@@ -120,7 +124,7 @@ impl Verification {
     }
 }
 
-fn status(receipts: &[&Reading]) -> &'static str {
+fn status(receipts: &[&ParsedReceipt]) -> &'static str {
     match receipts.last() {
         Some(last) if last.ends() => match last.body.subject.chain.status.as_deref() {
             Some("interrupted") => "interrupted",
@@ -130,7 +134,7 @@ fn status(receipts: &[&Reading]) -> &'static str {
     }
 }
 
-fn repeated_keys(receipts: &[&Reading]) -> Vec<String> {
+fn repeated_keys(receipts: &[&ParsedReceipt]) -> Vec<String> {
     let mut places: Vec<(&str, Vec<String>)> = Vec::new();
     for (index, receipt) in receipts.iter().enumerate() {
         let Some(key) = receipt.body.subject.action.idempotency_key.as_deref() else { continue };
@@ -151,8 +155,8 @@ fn repeated_keys(receipts: &[&Reading]) -> Vec<String> {
 }
 
 /// Terminals opened, less those closed.
-fn sessions(receipts: &[&Reading]) -> i64 {
-    let of = |receipt: &&Reading| match receipt.body.subject.action.kind.as_str() {
+fn sessions(receipts: &[&ParsedReceipt]) -> i64 {
+    let of = |receipt: &&ParsedReceipt| match receipt.body.subject.action.kind.as_str() {
         "system.pty.open" => 1,
         "system.pty.close" => -1,
         _ => 0,
@@ -161,20 +165,25 @@ fn sessions(receipts: &[&Reading]) -> i64 {
 }
 
 /// The pass over a chain, with the key that is active at each place.
-struct Walk {
+struct ChainWalk {
     key: VerifyingKey,
-    faults: Vec<Fault>,
+    faults: Vec<ChainFault>,
     broken: Vec<usize>,
 }
 
-impl Walk {
-    fn all(&mut self, receipts: &[&Reading]) -> Vec<Checked> {
+impl ChainWalk {
+    fn all(&mut self, receipts: &[&ParsedReceipt]) -> Vec<CheckedReceipt> {
         let before = std::iter::once(None).chain(receipts.iter().map(|r| Some(*r)));
         let pairs = receipts.iter().zip(before).enumerate();
         pairs.map(|(index, (receipt, before))| self.one(index, receipt, before)).collect()
     }
 
-    fn one(&mut self, index: usize, receipt: &Reading, before: Option<&Reading>) -> Checked {
+    fn one(
+        &mut self,
+        index: usize,
+        receipt: &ParsedReceipt,
+        before: Option<&ParsedReceipt>,
+    ) -> CheckedReceipt {
         if let Some(text) = end_fault(index, receipt) {
             self.faults.push((index, 3, text));
         }
@@ -187,7 +196,7 @@ impl Walk {
             }
         };
         let chain = &receipt.body.subject.chain;
-        let checked = Checked {
+        let checked = CheckedReceipt {
             index,
             receipt_id: receipt.body.id.clone(),
             signature_valid,
@@ -207,7 +216,7 @@ impl Walk {
     }
 
     /// Takes over a new key, if the receipt that names it is itself signed with the old one.
-    fn rotate(&mut self, index: usize, receipt: &Reading, signature_valid: bool) {
+    fn rotate(&mut self, index: usize, receipt: &ParsedReceipt, signature_valid: bool) {
         let Some(event) = &receipt.body.subject.rotation else { return };
         match rotation::incoming(&self.key, event) {
             Ok(key) if signature_valid => self.key = key,
@@ -224,7 +233,7 @@ impl Walk {
 }
 
 /// Returns the error in a receipt's statement about the end of its chain.
-fn end_fault(index: usize, receipt: &Reading) -> Option<String> {
+fn end_fault(index: usize, receipt: &ParsedReceipt) -> Option<String> {
     let status =
         receipt.body.subject.chain.status.as_deref().filter(|status| !status.is_empty())?;
     if !matches!(status, "complete" | "interrupted") {
@@ -239,18 +248,18 @@ fn end_fault(index: usize, receipt: &Reading) -> Option<String> {
     })
 }
 
-fn foreign(receipts: &[&Reading]) -> Option<usize> {
+fn foreign(receipts: &[&ParsedReceipt]) -> Option<usize> {
     let first = receipts.first()?.chain_id();
     receipts.iter().position(|receipt| receipt.chain_id() != first)
 }
 
-fn foreign_text(receipts: &[&Reading], at: usize) -> String {
+fn foreign_text(receipts: &[&ParsedReceipt], at: usize) -> String {
     let id = |index: usize| receipts.get(index).map(|r| r.chain_id()).unwrap_or_default();
     let (expected, got) = (id(0), id(at));
     format!("chain_id mismatch at index {at}: expected \"{expected}\", got \"{got}\"")
 }
 
-fn after_end(receipts: &[&Reading]) -> Option<usize> {
+fn after_end(receipts: &[&ParsedReceipt]) -> Option<usize> {
     let end = receipts.iter().position(|receipt| receipt.ends())?;
     (end + 1 < receipts.len()).then_some(end + 1)
 }
@@ -263,7 +272,7 @@ fn after_end_text(at: usize) -> String {
 }
 
 /// Compares the responses that were supplied.
-fn bodies(found: &mut Verification, receipts: &[&Reading], options: &Options) {
+fn bodies(found: &mut ChainVerification, receipts: &[&ParsedReceipt], options: &ChainExpectations) {
     for (index, receipt) in receipts.iter().enumerate() {
         let Some(expected) = &receipt.body.subject.outcome.response_hash else { continue };
         let Some(body) = options.bodies.get(&receipt.body.id) else {
@@ -288,7 +297,11 @@ fn bodies(found: &mut Verification, receipts: &[&Reading], options: &Options) {
 }
 
 /// Checks facts that only a source outside the chain can know.
-fn out_of_band(found: &mut Verification, receipts: &[&Reading], options: &Options) {
+fn out_of_band(
+    found: &mut ChainVerification,
+    receipts: &[&ParsedReceipt],
+    options: &ChainExpectations,
+) {
     let last = receipts.len().saturating_sub(1);
     if let Some(expected) = options.expected_length.filter(|n| *n != receipts.len()) {
         let got = receipts.len();

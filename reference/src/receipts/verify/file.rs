@@ -3,19 +3,19 @@
 use ed25519_dalek::VerifyingKey;
 use serde::Serialize;
 
-use super::chain::{Options, Verification, verify_refs};
-use super::missing::Store;
-use super::provenance::Provenance;
-use super::pty::{self, Session};
-use super::strict::{self, Finding};
-use crate::receipts::reading::{self, Reading};
+use super::chain::{ChainExpectations, ChainVerification, verify_refs};
+use super::missing_chains::FileChains;
+use super::provenance::ProvenanceReport;
+use super::pty::{self, UnpairedSession};
+use super::strict::{self, StrictFinding};
+use crate::receipts::parsed_receipt::{self, ParsedReceipt};
 
 /// The fewest lines that are worth a thread.
 const PART: usize = 256;
 
 /// The chains to verify.
 #[derive(Debug, Clone, Copy, Default)]
-pub struct Wanted<'a> {
+pub struct VerifyOptions<'a> {
     /// This chain only.
     pub chain: Option<&'a str>,
     /// Report findings that other verifiers accept.
@@ -26,27 +26,27 @@ pub struct Wanted<'a> {
 
 /// The result for a file.
 #[derive(Debug, Serialize)]
-pub struct Report {
+pub struct FileReport {
     /// Every chain is valid, every line a receipt, and there are no findings.
     pub valid: bool,
     /// The chains, in the order of their first receipts.
-    pub chains: Vec<Verification>,
+    pub chains: Vec<ChainVerification>,
     /// Lines that are not receipts.
-    pub malformed: Vec<Malformed>,
+    pub malformed: Vec<MalformedLine>,
     /// Terminal sessions that do not pair; none of them makes a chain invalid.
-    pub sessions: Vec<Session>,
+    pub sessions: Vec<UnpairedSession>,
     /// The findings of strict reading.
-    pub findings: Vec<Finding>,
+    pub findings: Vec<StrictFinding>,
     /// The receipts without the process that the daemon saw, if the check was requested.
     #[serde(skip_serializing_if = "Option::is_none")]
-    pub provenance: Option<Provenance>,
+    pub provenance: Option<ProvenanceReport>,
     /// Findings that are no errors.
     pub warnings: Vec<String>,
 }
 
 /// A line that is no receipt.
 #[derive(Debug, Serialize)]
-pub struct Malformed {
+pub struct MalformedLine {
     /// Its number, from 1.
     pub line: usize,
     /// `MALFORMED_RECEIPT` and why.
@@ -55,18 +55,18 @@ pub struct Malformed {
 
 /// A receipt and where it lies.
 #[derive(Debug)]
-pub(super) struct Line {
+pub(super) struct ReceiptLine {
     pub(super) number: usize,
-    pub(super) receipt: Reading,
+    pub(super) receipt: ParsedReceipt,
 }
 
 /// Verifies all receipts of a text that has one a line.
 pub fn verify_file(
     bytes: &[u8],
     key: &VerifyingKey,
-    options: &Options,
-    wanted: Wanted,
-) -> Result<Report, String> {
+    options: &ChainExpectations,
+    wanted: VerifyOptions,
+) -> Result<FileReport, String> {
     let (lines, malformed) = read(bytes);
     let all = sorted(&lines);
     let mut chains = all.clone();
@@ -87,35 +87,36 @@ pub fn verify_file(
         let count = chains.len();
         return Err(format!("the file has {count} chains; say which one is meant by --chain"));
     }
-    let found: Vec<Verification> =
+    let found: Vec<ChainVerification> =
         chains.iter().map(|chain| verify_refs(&receipts(chain), key, options)).collect();
     let findings = match wanted.strict {
-        true => strict::findings(&chains, &lines, &Store::new(&all, wanted.chain.is_some())),
+        true => strict::findings(&chains, &lines, &FileChains::new(&all, wanted.chain.is_some())),
         false => Vec::new(),
     };
-    let provenance = wanted.provenance.then(|| Provenance::of(chains.iter().flatten().copied()));
+    let provenance =
+        wanted.provenance.then(|| ProvenanceReport::from_lines(chains.iter().flatten().copied()));
     let known = provenance.as_ref().is_none_or(|provenance| provenance.malformed.is_empty());
     let valid =
         known && malformed.is_empty() && findings.is_empty() && found.iter().all(|v| v.valid);
     let (sessions, warnings) = (pty::unpaired(&lines), warnings(&lines));
-    Ok(Report { valid, chains: found, malformed, sessions, findings, provenance, warnings })
+    Ok(FileReport { valid, chains: found, malformed, sessions, findings, provenance, warnings })
 }
 
 /// Reads all lines, a part of them on each processor.
-fn read(bytes: &[u8]) -> (Vec<Line>, Vec<Malformed>) {
+fn read(bytes: &[u8]) -> (Vec<ReceiptLine>, Vec<MalformedLine>) {
     let blank = |text: &[u8]| text.iter().all(u8::is_ascii_whitespace);
     let numbered = bytes.split(|byte| *byte == b'\n').enumerate();
     let texts: Vec<(usize, &[u8])> =
         numbered.filter(|(_, text)| !blank(text)).map(|(index, text)| (index + 1, text)).collect();
     let workers = std::thread::available_parallelism().map_or(1, usize::from);
     let part = texts.len().div_ceil(workers).max(PART);
-    let one = |(number, text): &(usize, &[u8])| match reading::read(text) {
-        Ok(receipt) => Ok(Line { number: *number, receipt }),
+    let one = |(number, text): &(usize, &[u8])| match parsed_receipt::read(text) {
+        Ok(receipt) => Ok(ReceiptLine { number: *number, receipt }),
         Err(error) => {
-            Err(Malformed { line: *number, error: format!("MALFORMED_RECEIPT: {error}") })
+            Err(MalformedLine { line: *number, error: format!("MALFORMED_RECEIPT: {error}") })
         }
     };
-    let read: Vec<Result<Line, Malformed>> = std::thread::scope(|scope| {
+    let read: Vec<Result<ReceiptLine, MalformedLine>> = std::thread::scope(|scope| {
         let parts = texts.chunks(part);
         let workers: Vec<_> = parts
             .map(|part| scope.spawn(move || part.iter().map(one).collect::<Vec<_>>()))
@@ -136,17 +137,18 @@ fn read(bytes: &[u8]) -> (Vec<Line>, Vec<Malformed>) {
     (lines, malformed)
 }
 
-fn receipts<'a>(chain: &[&'a Line]) -> Vec<&'a Reading> {
+fn receipts<'a>(chain: &[&'a ReceiptLine]) -> Vec<&'a ParsedReceipt> {
     chain.iter().map(|line| &line.receipt).collect()
 }
 
 /// The chains of a file. A receipt of a chain that does not begin in it stays where it lies, in
 /// the chain before: there it is a splice.
-fn sorted(lines: &[Line]) -> Vec<Vec<&Line>> {
-    let begins = |line: &Line| line.receipt.body.subject.chain.previous_receipt_hash.is_none();
+fn sorted(lines: &[ReceiptLine]) -> Vec<Vec<&ReceiptLine>> {
+    let begins =
+        |line: &ReceiptLine| line.receipt.body.subject.chain.previous_receipt_hash.is_none();
     let begun: Vec<&str> =
         lines.iter().filter(|line| begins(line)).map(|line| line.receipt.chain_id()).collect();
-    let mut chains: Vec<(&str, Vec<&Line>)> = Vec::new();
+    let mut chains: Vec<(&str, Vec<&ReceiptLine>)> = Vec::new();
     let mut last = 0;
     for line in lines {
         let id = line.receipt.chain_id();
@@ -164,9 +166,11 @@ fn sorted(lines: &[Line]) -> Vec<Vec<&Line>> {
     chains.into_iter().map(|(_, lines)| lines).collect()
 }
 
-fn warnings(lines: &[Line]) -> Vec<String> {
-    let named =
-        |line: &&Line| line.receipt.value.pointer("/credentialSubject/action/tool_name").is_some();
-    let tell = |line: &Line| format!("line {}: action.tool_name is not in the schema", line.number);
+fn warnings(lines: &[ReceiptLine]) -> Vec<String> {
+    let named = |line: &&ReceiptLine| {
+        line.receipt.value.pointer("/credentialSubject/action/tool_name").is_some()
+    };
+    let tell =
+        |line: &ReceiptLine| format!("line {}: action.tool_name is not in the schema", line.number);
     lines.iter().filter(named).map(tell).collect()
 }

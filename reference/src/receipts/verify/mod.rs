@@ -3,7 +3,7 @@
 mod anchors;
 mod chain;
 mod file;
-mod missing;
+mod missing_chains;
 mod numbers;
 mod provenance;
 mod pty;
@@ -18,11 +18,11 @@ use std::path::{Path, PathBuf};
 use clap::{Args, ValueEnum};
 
 use super::{canonical, ijson, keys};
-pub use chain::{Checked, Options, Verification, verify};
-pub use file::{Report, Wanted, verify_file};
-pub use provenance::Provenance;
-pub use pty::Session;
-pub use strict::Finding;
+pub use chain::{ChainExpectations, ChainVerification, CheckedReceipt, verify};
+pub use file::{FileReport, VerifyOptions, verify_file};
+pub use provenance::ProvenanceReport;
+pub use pty::UnpairedSession;
+pub use strict::StrictFinding;
 
 /// The arguments of `verify`.
 #[derive(Debug, Args)]
@@ -53,7 +53,7 @@ pub struct VerifyArgs {
     pub require_terminal: bool,
     /// The format of the result
     #[arg(long, value_enum, default_value_t)]
-    pub format: Format,
+    pub format: ReportFormat,
     /// Receipts, one a line
     #[arg(value_name = "FILE.jsonl")]
     pub file: PathBuf,
@@ -61,7 +61,7 @@ pub struct VerifyArgs {
 
 /// The format of a result.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, ValueEnum)]
-pub enum Format {
+pub enum ReportFormat {
     /// A line a receipt and a summary
     #[default]
     Text,
@@ -85,14 +85,14 @@ pub(crate) fn main(args: &VerifyArgs) -> i32 {
     let report = keys::read_public(&args.key).and_then(|key| {
         let bytes = std::fs::read(&args.file);
         let bytes = bytes.map_err(|error| format!("{}: {error}", args.file.display()))?;
-        let options = Options {
+        let options = ChainExpectations {
             expected_length: args.expected_length,
             expected_final_hash: args.expected_final_hash.clone(),
             require_terminal: args.require_terminal,
             bodies: args.response_bodies.as_deref().map(bodies).transpose()?.unwrap_or_default(),
         };
         let (strict, provenance) = (args.strict, args.provenance);
-        let wanted = Wanted { chain: args.chain.as_deref(), strict, provenance };
+        let wanted = VerifyOptions { chain: args.chain.as_deref(), strict, provenance };
         let report = verify_file(&bytes, &key, &options, wanted);
         report.map_err(|error| format!("{}: {error}", args.file.display()))
     });
@@ -104,9 +104,9 @@ pub(crate) fn main(args: &VerifyArgs) -> i32 {
         }
     };
     match args.format {
-        Format::Text => crate::say::text(format_args!("{}", text::text(&report))),
-        Format::Json => match serde_json::to_string_pretty(&report) {
-            Ok(text) => crate::say::line(format_args!("{text}")),
+        ReportFormat::Text => crate::stdout::text(format_args!("{}", text::text(&report))),
+        ReportFormat::Json => match serde_json::to_string_pretty(&report) {
+            Ok(text) => crate::stdout::line(format_args!("{text}")),
             Err(error) => {
                 eprintln!("refbox receipts verify: {error}");
                 return 2;

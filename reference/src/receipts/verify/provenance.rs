@@ -3,11 +3,11 @@
 use serde::Serialize;
 use serde_json::Value;
 
-use super::file::Line;
+use super::file::ReceiptLine;
 
 /// Receipts that do not say it.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize)]
-pub struct Provenance {
+pub struct ProvenanceReport {
     /// Lines without a peer credential.
     pub missing: Vec<usize>,
     /// Lines with one that cannot be read.
@@ -17,11 +17,11 @@ pub struct Provenance {
 /// The types of receipts that the daemon writes by itself, without a connection.
 const OWN: [&str; 2] = ["agent_receipts.daemon_started", "agent_receipts.chain_interrupted"];
 
-impl Provenance {
+impl ProvenanceReport {
     /// Checks all receipts but the daemon's own.
-    pub(super) fn of<'a>(lines: impl Iterator<Item = &'a Line>) -> Self {
+    pub(super) fn from_lines<'a>(lines: impl Iterator<Item = &'a ReceiptLine>) -> Self {
         let mut found = Self::default();
-        for Line { number, receipt } in lines {
+        for ReceiptLine { number, receipt } in lines {
             let kind = receipt.body.subject.action.kind.as_str();
             match receipt.value.pointer("/credentialSubject/action/peer_credential") {
                 None | Some(Value::Null) if OWN.contains(&kind) => {}

@@ -4,12 +4,12 @@ use std::collections::BTreeMap;
 
 use serde::Serialize;
 
-use super::file::Line;
-use crate::receipts::reading::Reading;
+use super::file::ReceiptLine;
+use crate::receipts::parsed_receipt::ParsedReceipt;
 
 /// A session that does not pair.
 #[derive(Debug, Clone, Serialize, PartialEq, Eq)]
-pub struct Session {
+pub struct UnpairedSession {
     /// `incomplete_session`, `orphan_close`, `duplicate_open`, `duplicate_close` or
     /// `close_before_open`.
     pub name: &'static str,
@@ -22,15 +22,15 @@ pub struct Session {
 }
 
 #[derive(Default)]
-struct Ends {
+struct SessionEnds {
     opens: Vec<usize>,
     closes: Vec<usize>,
 }
 
 /// The sessions that do not pair, in the order of their lines.
-pub(super) fn unpaired(lines: &[Line]) -> Vec<Session> {
-    let mut sessions: BTreeMap<(String, String), Ends> = BTreeMap::new();
-    for Line { number, receipt } in lines {
+pub(super) fn unpaired(lines: &[ReceiptLine]) -> Vec<UnpairedSession> {
+    let mut sessions: BTreeMap<(String, String), SessionEnds> = BTreeMap::new();
+    for ReceiptLine { number, receipt } in lines {
         let open = match receipt.body.subject.action.kind.as_str() {
             "system.pty.open" => true,
             "system.pty.close" => false,
@@ -40,18 +40,18 @@ pub(super) fn unpaired(lines: &[Line]) -> Vec<Session> {
         if open { ends.opens.push(*number) } else { ends.closes.push(*number) }
     }
     let told = sessions.into_iter().flat_map(|((sandbox_id, correlator), ends)| {
-        ends.told().into_iter().map(move |(name, line)| {
+        ends.pairing_faults().into_iter().map(move |(name, line)| {
             let (sandbox_id, correlator) = (sandbox_id.clone(), correlator.clone());
-            Session { name, line, sandbox_id, correlator }
+            UnpairedSession { name, line, sandbox_id, correlator }
         })
     });
-    let mut told: Vec<Session> = told.collect();
+    let mut told: Vec<UnpairedSession> = told.collect();
     told.sort_by_key(|session| session.line);
     told
 }
 
-impl Ends {
-    fn told(&self) -> Vec<(&'static str, usize)> {
+impl SessionEnds {
+    fn pairing_faults(&self) -> Vec<(&'static str, usize)> {
         let pair = match (self.opens.first(), self.closes.first()) {
             (Some(open), None) => Some(("incomplete_session", *open)),
             (None, Some(close)) => Some(("orphan_close", *close)),
@@ -68,18 +68,18 @@ impl Ends {
 }
 
 /// Returns a member of a receipt's binding, in either profile.
-pub(super) fn binding<'a>(receipt: &'a Reading, member: &str) -> Option<&'a str> {
+pub(super) fn binding<'a>(receipt: &'a ParsedReceipt, member: &str) -> Option<&'a str> {
     let body = &receipt.body;
     let runtime = body.issuer.runtime.as_ref().and_then(|runtime| runtime.get("binding"));
     body.subject.binding.as_ref().or(runtime)?.get(member)?.as_str()
 }
 
-fn sandbox(receipt: &Reading) -> String {
+fn sandbox(receipt: &ParsedReceipt) -> String {
     let chain = receipt.chain_id().split_once("/sandbox/").map(|(_, id)| id);
     binding(receipt, "sandbox_id").or(chain).unwrap_or_default().to_owned()
 }
 
-fn correlator(receipt: &Reading) -> String {
+fn correlator(receipt: &ParsedReceipt) -> String {
     let subject = &receipt.body.subject;
     subject.correlation_id.as_ref().or(subject.correlator.as_ref()).cloned().unwrap_or_default()
 }

@@ -5,13 +5,13 @@ use base64::engine::general_purpose::URL_SAFE_NO_PAD;
 use ed25519_dalek::VerifyingKey;
 
 use crate::receipts::keys::fingerprint;
-use crate::receipts::reading::Rotation;
+use crate::receipts::parsed_receipt::KeyRotation;
 
 const ALGORITHM: &str = "ed25519";
 
 /// The new key that `event` names, if everything it says fits `active`, the key before.
-pub(super) fn incoming(active: &VerifyingKey, event: &Rotation) -> Result<VerifyingKey, String> {
-    let Rotation { event_type, signed_with, old_algorithm, new_algorithm, .. } = event;
+pub(super) fn incoming(active: &VerifyingKey, event: &KeyRotation) -> Result<VerifyingKey, String> {
+    let KeyRotation { event_type, signed_with, old_algorithm, new_algorithm, .. } = event;
     if event_type != "key_rotated" {
         return Err(format!("event_type must be \"key_rotated\", got {event_type:?}"));
     }

@@ -8,9 +8,9 @@ use serde_json::{Map, Value};
 use crate::receipts::time;
 
 /// A closed object: its path, its required members, its optional members.
-type Closed = (&'static str, &'static [&'static str], &'static [&'static str]);
+type ClosedObject = (&'static str, &'static [&'static str], &'static [&'static str]);
 
-const CLOSED: [Closed; 12] = [
+const CLOSED: [ClosedObject; 12] = [
     (
         "",
         &[
@@ -74,7 +74,7 @@ const CLOSED: [Closed; 12] = [
 ];
 
 /// The shape that a value must have where it is present.
-enum Shape {
+enum ValueShape {
     Text,
     NonEmpty,
     Time,
@@ -88,7 +88,7 @@ enum Shape {
     Starts(&'static [&'static str]),
 }
 
-use Shape::{Bool, HashOrNull, Int, Like, NonEmpty, Object, OneOf, Starts, Text, Time, True};
+use ValueShape::{Bool, HashOrNull, Int, Like, NonEmpty, Object, OneOf, Starts, Text, Time, True};
 
 const HASH: &str = "^sha256:[0-9a-f]{64}$";
 const RECEIPT: &str = "^urn:receipt:[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$";
@@ -96,7 +96,7 @@ const ACTION: &str = "^act_[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$";
 const SIGNATURE: &str = "^u[A-Za-z0-9_-]{86}$";
 const VERSIONS: [&str; 7] = ["0.1.0", "0.2.0", "0.2.1", "0.3.0", "0.4.0", "0.5.0", "0.6.0"];
 
-const SHAPES: [(&str, Shape); 48] = [
+const SHAPES: [(&str, ValueShape); 48] = [
     ("/@context", Starts(&["https://www.w3.org/ns/credentials/v2"])),
     ("/id", Like(RECEIPT)),
     ("/type", Starts(&["VerifiableCredential", "AgentReceipt"])),
@@ -147,7 +147,7 @@ const SHAPES: [(&str, Shape); 48] = [
     ("/credentialSubject/delegation/parent_receipt_id", Like(RECEIPT)),
 ];
 
-const PROOF: [(&str, Shape); 4] = [
+const PROOF: [(&str, ValueShape); 4] = [
     ("/proof/type", OneOf(&["Ed25519Signature2020"])),
     ("/proof/created", Time),
     ("/proof/verificationMethod", NonEmpty),
@@ -164,14 +164,14 @@ pub(super) fn complaints(receipt: &Value) -> Vec<String> {
     let shapes = SHAPES.iter().chain(&PROOF);
     found.extend(shapes.filter_map(|(path, shape)| {
         let value = receipt.pointer(path)?;
-        (!shape.fits(value)).then(|| format!("{path}: {value} is not {}", shape.words()))
+        (!shape.fits(value)).then(|| format!("{path}: {value} is not {}", shape.expectation()))
     }));
     found.extend(unknown_needs_target(receipt));
     found.extend(status_needs_end(receipt));
     found
 }
 
-fn members(receipt: &Value, (path, must, may): Closed) -> Vec<String> {
+fn members(receipt: &Value, (path, must, may): ClosedObject) -> Vec<String> {
     let Some(Value::Object(object)) = receipt.pointer(path) else { return Vec::new() };
     let missing = must.iter().filter(|name| !object.contains_key(**name));
     let known = |name: &str| must.contains(&name) || may.contains(&name);
@@ -192,9 +192,9 @@ fn status_needs_end(receipt: &Value) -> Option<String> {
     alone.then(|| "/credentialSubject/chain/status: without terminal".to_owned())
 }
 
-impl Shape {
+impl ValueShape {
     /// Returns the description of the expected value.
-    fn words(&self) -> String {
+    fn expectation(&self) -> String {
         let listed = |words: &[&str], between| words.join(between);
         match self {
             Text => "a text".to_owned(),

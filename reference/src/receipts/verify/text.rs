@@ -2,11 +2,11 @@
 
 use std::fmt::Write as _;
 
-use super::chain::{Checked, Verification};
-use super::file::Report;
+use super::chain::{ChainVerification, CheckedReceipt};
+use super::file::FileReport;
 
 /// The report as lines.
-pub(super) fn text(report: &Report) -> String {
+pub(super) fn text(report: &FileReport) -> String {
     let mut text = String::new();
     for chain in &report.chains {
         // Writing into a string does not fail.
@@ -39,10 +39,10 @@ pub(super) fn text(report: &Report) -> String {
     text
 }
 
-fn one(text: &mut String, chain: &Verification) -> std::fmt::Result {
+fn one(text: &mut String, chain: &ChainVerification) -> std::fmt::Result {
     writeln!(text, "chain {:?}: {} receipts", chain.chain_id, chain.length)?;
     for receipt in &chain.receipts {
-        writeln!(text, "  {} {} {}", receipt.index, receipt.receipt_id, word(receipt))?;
+        writeln!(text, "  {} {} {}", receipt.index, receipt.receipt_id, receipt_status(receipt))?;
     }
     if !chain.error.is_empty() {
         writeln!(text, "  error: {}", chain.error)?;
@@ -63,7 +63,7 @@ fn one(text: &mut String, chain: &Verification) -> std::fmt::Result {
     writeln!(text, "  {valid}, status {}", chain.status)
 }
 
-fn word(receipt: &Checked) -> &'static str {
+fn receipt_status(receipt: &CheckedReceipt) -> &'static str {
     match (receipt.signature_valid, receipt.hash_link_valid, receipt.sequence_valid) {
         (true, true, true) => "ok",
         (false, ..) => "BAD SIGNATURE",

@@ -14,13 +14,15 @@ enum Kept {
 
 /// Returns the passed parts, with neighbouring bytes of one message joined.
 fn kept(bytes: &[u8], size: usize) -> Vec<Kept> {
-    let (mut wire, mut all) = (Wire::default(), Vec::<Kept>::new());
+    let (mut wire, mut all) = (WebSocketReader::default(), Vec::<Kept>::new());
     for piece in bytes.chunks(size) {
         wire.feed(piece, &mut |passed| match passed {
-            Passed::Text(text) => all.push(Kept::Text(String::from_utf8(text.to_vec()).unwrap())),
-            Passed::Close => all.push(Kept::Close),
-            Passed::Lost => all.push(Kept::Lost),
-            Passed::Bytes { tag, offset, bytes } => match all.last_mut() {
+            WebSocketPiece::Text(text) => {
+                all.push(Kept::Text(String::from_utf8(text.to_vec()).unwrap()));
+            }
+            WebSocketPiece::Close => all.push(Kept::Close),
+            WebSocketPiece::Lost => all.push(Kept::Lost),
+            WebSocketPiece::Bytes { tag, offset, bytes } => match all.last_mut() {
                 Some(Kept::Bytes(before, start, kept))
                     if *before == tag && start.map(|start| start + kept.len() as u64) == offset =>
                 {

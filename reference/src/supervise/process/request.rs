@@ -23,7 +23,7 @@ pub struct ProcessRequest {
     /// The input at descriptor 0.
     pub stdin: ProcessStdin,
     /// Its variables.
-    pub environment: Environment,
+    pub environment: ProcessEnvironment,
     /// The destination of descriptors 1 and 2.
     pub output: ProcessOutput,
     /// Captured streams are also shown on our stderr, redacted. The captured bytes stay as written.
@@ -39,7 +39,7 @@ impl ProcessRequest {
             current_dir: None,
             timeout: None,
             stdin: ProcessStdin::default(),
-            environment: Environment::default(),
+            environment: ProcessEnvironment::default(),
             output: ProcessOutput::default(),
             debug: false,
         }
@@ -86,7 +86,7 @@ pub enum ProcessOutput {
 
 /// A command's variables.
 #[derive(Clone, Default)]
-pub enum Environment {
+pub enum ProcessEnvironment {
     /// Ours.
     #[default]
     Inherit,
@@ -94,7 +94,7 @@ pub enum Environment {
     ClearAndSet(Vec<(OsString, OsString)>),
 }
 
-impl Environment {
+impl ProcessEnvironment {
     /// All of them, one value a name.
     pub(super) fn variables(&self) -> Vec<(OsString, OsString)> {
         match self {
@@ -107,7 +107,7 @@ impl Environment {
     }
 }
 
-impl fmt::Debug for Environment {
+impl fmt::Debug for ProcessEnvironment {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let Self::ClearAndSet(pairs) = self else { return f.write_str("Inherit") };
         let shown = pairs.iter().map(|(name, value)| match is_sensitive_env_name(name) {
@@ -129,7 +129,7 @@ mod tests {
         let pairs = [("API_KEY", "value-1"), ("KEY", "value-2")];
         let pairs = pairs.map(|(name, value)| (name.into(), value.into())).to_vec();
         let request = ProcessRequest {
-            environment: Environment::ClearAndSet(pairs),
+            environment: ProcessEnvironment::ClearAndSet(pairs),
             stdin: ProcessStdin::Bytes(b"value-3".to_vec()),
             ..ProcessRequest::new("env")
         };

@@ -1,10 +1,10 @@
 //! macOS: kqueue, fork, libproc. Type-checked only: nothing of this has run on macOS yet.
 
 mod children;
-mod lacking;
 mod packets;
-mod queue;
-mod table;
+mod poller;
+mod process_table;
+mod unsupported;
 
 use std::ffi::{CString, OsStr};
 use std::fs::File;
@@ -21,58 +21,58 @@ use nix::sys::wait::waitpid;
 use nix::unistd::Pid;
 use rustix::process::WaitId;
 
-use super::parting::{block_signals, parent_or};
+use super::fork_guard::{block_signals, parent_or};
 use super::reap::reaped;
-use super::{Leash, close_by_number, default_action, seal_by_number, signals};
+use super::{ReleasePipe, close_by_number, default_action, seal_by_number, signals};
 
-pub(crate) use children::Children;
-pub(crate) use lacking::*;
+pub(crate) use children::KqueueChildEvents;
 pub(crate) use packets::*;
-pub(crate) use queue::{Bell, Clock, Watch};
-pub(crate) use table::Processes;
+pub(crate) use poller::{KqueuePoller, KqueueTimer, PipeWakeFd};
+pub(crate) use process_table::LiveProcesses;
+pub(crate) use unsupported::*;
 
 /// The variable that marks the processes of one run.
 const MARK: &str = "REFBOX_RUN";
 
 /// A process, and a queue that is readable once it has ended.
 #[derive(Debug)]
-pub(crate) struct Process {
+pub(crate) struct KqueueProcess {
     pid: Pid,
     ended: Kqueue,
 }
 
 #[cfg(test)]
-impl Process {
+impl KqueueProcess {
     /// Opens the same process again, to be watched separately.
     pub(crate) fn try_clone(&self) -> io::Result<Self> {
         open_process(self.pid)
     }
 }
 
-impl AsFd for Process {
+impl AsFd for KqueueProcess {
     fn as_fd(&self) -> BorrowedFd<'_> {
         self.ended.as_fd()
     }
 }
 
 /// The process `pid`: ourselves, or a child that is not reaped.
-pub(crate) fn open_process(pid: Pid) -> io::Result<Process> {
+pub(crate) fn open_process(pid: Pid) -> io::Result<KqueueProcess> {
     let ended = Kqueue::new()?;
     let number = pid.as_raw() as usize;
-    match queue::add(&ended, number, EventFilter::EVFILT_PROC, FilterFlag::NOTE_EXIT, 0) {
+    match poller::add(&ended, number, EventFilter::EVFILT_PROC, FilterFlag::NOTE_EXIT, 0) {
         // Nothing announces an end that was before: this event is there for good.
         Err(Errno::ESRCH) => {
             let flags = FilterFlag::NOTE_TRIGGER;
-            queue::add(&ended, number, EventFilter::EVFILT_USER, FilterFlag::empty(), 0)?;
-            queue::change(&ended, number, EventFilter::EVFILT_USER, EvFlags::empty(), flags, 0)?;
+            poller::add(&ended, number, EventFilter::EVFILT_USER, FilterFlag::empty(), 0)?;
+            poller::change(&ended, number, EventFilter::EVFILT_USER, EvFlags::empty(), flags, 0)?;
         }
         other => other?,
     }
-    Ok(Process { pid, ended })
+    Ok(KqueueProcess { pid, ended })
 }
 
 /// Sends `signal` to a child that is not reaped; a process that has ended is no error.
-pub(crate) fn signal_process(process: &Process, signal: i32) -> io::Result<()> {
+pub(crate) fn signal_process(process: &KqueueProcess, signal: i32) -> io::Result<()> {
     match kill(process.pid, Signal::try_from(signal)?) {
         Err(Errno::ESRCH) => Ok(()),
         other => Ok(other?),
@@ -80,38 +80,40 @@ pub(crate) fn signal_process(process: &Process, signal: i32) -> io::Result<()> {
 }
 
 /// Waits for the end of one child; `None` if it is not ours to reap.
-pub(crate) fn reap_process(process: &Process) -> io::Result<Option<ExitStatus>> {
+pub(crate) fn reap_process(process: &KqueueProcess) -> io::Result<Option<ExitStatus>> {
     let pid = rustix::process::Pid::from_raw(process.pid.as_raw());
     pid.map_or(Ok(None), |pid| reaped(&WaitId::Pid(pid)))
 }
 
 /// The stack of a process beside us, which here has a memory of its own.
-pub(crate) struct Stack;
+pub(crate) struct ForkStack;
 
-impl Stack {
+impl ForkStack {
     /// There is nothing to keep.
     pub(crate) fn put_by(self) {}
 }
 
 /// Starts `body` in a child with every signal blocked, and waits until it lets go or ends.
-pub(crate) fn start_beside<F: FnOnce(Leash) -> i32>(body: F) -> io::Result<(Process, Stack)> {
+pub(crate) fn start_beside<F: FnOnce(ReleasePipe) -> i32>(
+    body: F,
+) -> io::Result<(KqueueProcess, ForkStack)> {
     let (mut held, leash) = io::pipe()?;
-    let ours = Leash::at(leash.as_raw_fd());
+    let ours = ReleasePipe::at(leash.as_raw_fd());
     let child = fork(|| body(ours))?;
     drop(leash);
     // End of file: its copy was closed, by itself or by its end.
     let _ended = held.read(&mut [0_u8]);
-    Ok((opened(child)?, Stack))
+    Ok((opened(child)?, ForkStack))
 }
 
 /// Starts a child that runs `body`.
-pub(crate) fn spawn_child<F: FnOnce() -> i32>(body: F) -> io::Result<(Pid, Process)> {
+pub(crate) fn spawn_child<F: FnOnce() -> i32>(body: F) -> io::Result<(Pid, KqueueProcess)> {
     let child = fork(body)?;
     Ok((child, opened(child)?))
 }
 
 /// Opens the child `pid`, and kills it where that fails.
-fn opened(pid: Pid) -> io::Result<Process> {
+fn opened(pid: Pid) -> io::Result<KqueueProcess> {
     open_process(pid).inspect_err(|_| {
         let _killed = kill(pid, Signal::SIGKILL);
         let _reaped = waitpid(pid, None);
@@ -164,9 +166,9 @@ pub(crate) fn mark() -> Option<CString> {
     CString::new(format!("{MARK}={}", uuid::Uuid::new_v4().simple())).ok()
 }
 
-/// Returns whether the file system of `folder` ignores case.
-pub(crate) fn ignores_case(folder: &Path) -> bool {
-    let Ok(folder) = CString::new(OsStr::as_bytes(folder.as_os_str())) else { return false };
+/// Returns whether the file system of `directory` ignores case.
+pub(crate) fn ignores_case(directory: &Path) -> bool {
+    let Ok(directory) = CString::new(OsStr::as_bytes(directory.as_os_str())) else { return false };
     // SAFETY: the path is a C string that lives through the call.
-    unsafe { libc::pathconf(folder.as_ptr(), libc::_PC_CASE_SENSITIVE) == 0 }
+    unsafe { libc::pathconf(directory.as_ptr(), libc::_PC_CASE_SENSITIVE) == 0 }
 }

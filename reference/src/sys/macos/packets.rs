@@ -9,7 +9,7 @@ use rustix::io::Errno as Bare;
 use rustix::net::sockopt::set_socket_nosigpipe;
 use rustix::net::{RecvFlags, SendFlags, recv, send};
 
-use super::Process;
+use super::KqueueProcess;
 
 /// Both ends.
 pub(crate) fn packet_pair() -> io::Result<(OwnedFd, OwnedFd)> {
@@ -25,7 +25,11 @@ pub(crate) fn send_packet(socket: impl AsFd, packet: &[u8]) -> rustix::io::Resul
 }
 
 /// Sends one packet, without the process.
-pub(crate) fn send_process(socket: impl AsFd, packet: &[u8], _sent: &Process) -> nix::Result<()> {
+pub(crate) fn send_process(
+    socket: impl AsFd,
+    packet: &[u8],
+    _sent: &KqueueProcess,
+) -> nix::Result<()> {
     send_packet(socket, packet).map_err(|errno| nix::errno::Errno::from_raw(errno.raw_os_error()))
 }
 
@@ -33,7 +37,7 @@ pub(crate) fn send_process(socket: impl AsFd, packet: &[u8], _sent: &Process) ->
 pub(crate) fn next_packet(
     socket: impl AsFd,
     packet: &mut [u8],
-) -> io::Result<Option<(usize, Option<Process>)>> {
+) -> io::Result<Option<(usize, Option<KqueueProcess>)>> {
     match recv(socket, &mut *packet, RecvFlags::DONTWAIT) {
         Err(Bare::AGAIN | Bare::INTR | Bare::CONNRESET) => Ok(None),
         other => Ok(Some((other?.0, None))),

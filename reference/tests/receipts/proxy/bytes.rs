@@ -101,8 +101,8 @@ fn lines(answer: &Answer) -> Vec<&str> {
 fn answers_are_the_same_with_and_without(#[case] pieces: &'static [&'static [u8]]) {
     let (execd, asked) = canned(pieces);
     let channel = Channel::before(execd, &[]);
-    let proxied = Answer::of(&raw(channel.proxy.address, POST.as_bytes()));
-    let direct = Answer::of(&pieces.concat());
+    let proxied = Answer::parse_response(&raw(channel.proxy.address, POST.as_bytes()));
+    let direct = Answer::parse_response(&pieces.concat());
     assert_eq!(lines(&proxied), lines(&direct));
     assert_eq!(whole(&proxied), whole(&direct));
     let seen = String::from_utf8(asked.recv_timeout(PATIENCE).unwrap()).unwrap();
@@ -200,7 +200,7 @@ fn headers_of_one_connection_stay_on_it() {
 fn messages_with_two_readings_are_refused(#[case] request: &str, #[case] told: bool) {
     let (execd, asked) = canned(OK);
     let channel = Channel::before(execd, &[]);
-    let answer = Answer::of(&raw(channel.proxy.address, request.as_bytes()));
+    let answer = Answer::parse_response(&raw(channel.proxy.address, request.as_bytes()));
     assert_eq!(answer.status, 400);
     channel.send("POST", "/command", r#"{"command":"marker"}"#);
     let frames = channel.frames(1 + usize::from(told));

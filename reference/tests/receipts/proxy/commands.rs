@@ -3,7 +3,7 @@
 use rstest::rstest;
 use serde_json::{Value, json};
 
-use crate::proxy::support::{Channel, ask, begin, hang_up, hash, sha, unserved, until};
+use crate::proxy::support::{Channel, begin, hang_up, hash, send_request, sha, unserved, until};
 
 fn command(channel: &Channel, body: &Value) {
     assert_eq!(channel.send("POST", "/command", body.to_string()).status, 200);
@@ -33,7 +33,7 @@ fn a_command_is_told_with_its_exit_code() {
 #[rstest]
 #[case::exit_3(json!({"command": "exit 3"}), json!({"exit_code": 3}), "exit code 3")]
 #[case::signal(json!({"command": "kill -9 $$"}), json!({"exit_code": -1}), "exit code -1")]
-#[case::not_started(json!({"command": "true", "cwd": "/absent/folder"}), Value::Null, "not started")]
+#[case::not_started(json!({"command": "true", "cwd": "/absent/directory"}), Value::Null, "not started")]
 #[case::refused(json!({"command": "true", "gid": 5}), Value::Null, "execd answered 400")]
 fn failures_are_told(#[case] body: Value, #[case] output: Value, #[case] why: &str) {
     let channel = Channel::start();
@@ -269,8 +269,8 @@ fn the_token_passes_and_is_never_told() {
     let execd = boxproof_reference::receipts::execd::Execd::start(Some("t0ken")).unwrap();
     let channel = Channel::before(execd.address(), &[]);
     let (body, token) = (br#"{"command":"true"}"#, "X-EXECD-ACCESS-TOKEN: t0ken\r\n");
-    assert_eq!(ask(channel.proxy.address, "POST", "/command", "", body).status, 401);
-    assert_eq!(ask(channel.proxy.address, "POST", "/command", token, body).status, 200);
+    assert_eq!(send_request(channel.proxy.address, "POST", "/command", "", body).status, 401);
+    assert_eq!(send_request(channel.proxy.address, "POST", "/command", token, body).status, 200);
     let frames = channel.frames(2);
     assert_eq!(frames[0]["error"], "execd answered 401");
     assert!(!format!("{frames:?}").contains("t0ken"));
@@ -279,8 +279,8 @@ fn the_token_passes_and_is_never_told() {
 #[test]
 fn a_token_that_only_the_proxy_knows() {
     let execd = boxproof_reference::receipts::execd::Execd::start(Some("t0ken")).unwrap();
-    let folder = tempfile::TempDir::new_in(env!("CARGO_TARGET_TMPDIR")).unwrap();
-    let file = folder.path().join("token");
+    let directory = tempfile::TempDir::new_in(env!("CARGO_TARGET_TMPDIR")).unwrap();
+    let file = directory.path().join("token");
     std::fs::write(&file, "t0ken\n").unwrap();
     let channel = Channel::before(execd.address(), &["--execd-token-file", file.to_str().unwrap()]);
     assert_eq!(channel.send("GET", "/ping", "").status, 200);

@@ -3,7 +3,7 @@
 use rstest::rstest;
 use serde_json::{Value, json};
 
-use crate::proxy::support::{Channel, ask, hash, sha};
+use crate::proxy::support::{Channel, hash, send_request, sha};
 
 fn path(frame: &Value) -> &str {
     frame["input"]["path"].as_str().unwrap()
@@ -19,7 +19,7 @@ fn pair(path: &str, content: &str) -> String {
 
 fn upload(channel: &Channel, body: &str) -> u16 {
     let kind = "Content-Type: multipart/form-data; boundary=b\r\n";
-    ask(channel.proxy.address, "POST", "/files/upload", kind, body.as_bytes()).status
+    send_request(channel.proxy.address, "POST", "/files/upload", kind, body.as_bytes()).status
 }
 
 #[test]
@@ -44,7 +44,7 @@ fn an_upload_is_told_and_written() {
 fn the_sheets_value_for_a_path_and_its_content() {
     let channel = Channel::start();
     let kind = "Content-Type: text/plain\r\n";
-    ask(channel.proxy.address, "POST", "/files?path=a.txt", kind, b"hello execd\n");
+    send_request(channel.proxy.address, "POST", "/files?path=a.txt", kind, b"hello execd\n");
     let frame = &channel.frames(1)[0];
     assert_eq!(
         hash(&frame["input"]),
@@ -103,7 +103,7 @@ fn a_read_is_told_by_what_came(#[case] query: &str, #[case] header: &str, #[case
     let file = channel.path("a");
     std::fs::write(&file, "1\n2\n3\n4\n").unwrap();
     let target = format!("/files/download?path={file}{query}");
-    let answer = ask(channel.proxy.address, "GET", &target, header, b"");
+    let answer = send_request(channel.proxy.address, "GET", &target, header, b"");
     assert_eq!(answer.text(), content);
     let frame = &channel.frames(1)[0];
     assert_eq!(frame["action_type"], "filesystem.file.read");
@@ -202,13 +202,13 @@ fn the_literal_verbs_of_the_record() {
 #[test]
 fn directories() {
     let channel = Channel::start();
-    let folder = channel.path("dir");
-    let (two, one) = (format!("{folder}/b"), format!("{folder}/a"));
+    let directory = channel.path("dir");
+    let (two, one) = (format!("{directory}/b"), format!("{directory}/a"));
     // In the body's order, not in that of the names.
     let body = format!("{{\"{two}\":{{}},\"{one}\":{{}}}}");
     assert_eq!(channel.send("POST", "/directories", body).status, 200);
-    let listed = channel.send("GET", &format!("/directories/list?path={folder}&depth=2"), "");
-    let gone = channel.send("DELETE", &format!("/directories?path={folder}"), "");
+    let listed = channel.send("GET", &format!("/directories/list?path={directory}&depth=2"), "");
+    let gone = channel.send("DELETE", &format!("/directories?path={directory}"), "");
     assert_eq!(gone.status, 200);
     let frames = channel.frames(4);
     let kinds: Vec<&str> = frames.iter().map(|f| f["action_type"].as_str().unwrap()).collect();

@@ -6,7 +6,7 @@ mod scene;
 use std::collections::BTreeSet;
 use std::thread;
 
-use boxproof_reference::receipts::verify::Finding;
+use boxproof_reference::receipts::verify::StrictFinding;
 use serde_json::Value;
 
 use self::scene::{Load, Part, Scene};
@@ -113,7 +113,7 @@ fn summed(scene: &Scene, kills: usize, done: &BTreeSet<String>) -> Sum {
 }
 
 /// Returns the number of events that a finding leaves unexplained.
-fn unexplained(finding: &Finding) -> usize {
+fn unexplained(finding: &StrictFinding) -> usize {
     let numbers: Vec<usize> =
         finding.detail.split([' ', ',']).filter_map(|word| word.parse().ok()).collect();
     let &[from, to, told] = &numbers[..] else { panic!("{finding:?}") };

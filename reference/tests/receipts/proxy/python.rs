@@ -15,10 +15,10 @@ const PACKAGE: &str = "opensandbox==1.1.1";
 
 /// A Python that has the package, kept for the next run.
 fn python() -> Result<PathBuf, String> {
-    let folder = Path::new(env!("CARGO_TARGET_TMPDIR")).join("opensandbox-1.1.1");
-    let python = folder.join("bin/python");
+    let directory = Path::new(env!("CARGO_TARGET_TMPDIR")).join("opensandbox-1.1.1");
+    let python = directory.join("bin/python");
     if done(Command::new(&python).args(["-c", "import opensandbox"])).is_err() {
-        done(Command::new("python3").args(["-m", "venv", "--clear"]).arg(&folder))?;
+        done(Command::new("python3").args(["-m", "venv", "--clear"]).arg(&directory))?;
         let words = ["-m", "pip", "install", "--quiet", "--disable-pip-version-check", PACKAGE];
         done(Command::new(&python).args(words))?;
     }
@@ -49,22 +49,22 @@ fn package() -> Option<PathBuf> {
 fn its_own_client_works_and_is_told() {
     let Some(python) = package() else { return };
     let channel = Channel::start();
-    let folder = channel.path("work");
+    let directory = channel.path("work");
     let script = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/receipts/opensandbox.py");
     let mut client = Command::new(python);
-    client.arg(script).arg(channel.proxy.address.to_string()).arg(&folder);
+    client.arg(script).arg(channel.proxy.address.to_string()).arg(&directory);
     let seen = done(&mut client).unwrap();
     let seen: Value = serde_json::from_slice(&seen.stdout).unwrap();
     assert_eq!(
         seen,
         json!({
             "stdout": ["one"], "stderr": ["two"], "exit_codes": [0, 3], "code": 200,
-            "read": "text a", "listed": [format!("{folder}/d/b"), format!("{folder}/d/c")],
+            "read": "text a", "listed": [format!("{directory}/d/b"), format!("{directory}/d/c")],
         })
     );
     let frames = channel.frames(12);
     let told: Vec<String> = frames.iter().map(row).collect();
-    let path = |name: &str| format!("{folder}/{name}");
+    let path = |name: &str| format!("{directory}/{name}");
     assert_eq!(
         told,
         [

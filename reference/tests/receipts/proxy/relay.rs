@@ -5,7 +5,7 @@ use std::net::{SocketAddr, TcpStream};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use boxproof_reference::receipts::authority::Authority;
+use boxproof_reference::receipts::authority::CertificateAuthority;
 use rstest::rstest;
 use rustls::pki_types::pem::PemObject;
 use rustls::pki_types::{CertificateDer, PrivateKeyDer, ServerName};
@@ -50,7 +50,7 @@ fn post(to: SocketAddr, tls: &Arc<ClientConfig>, body: &[u8]) -> Result<Answer, 
     match stream.read_to_end(&mut answer) {
         // It answers before it has read all of what is too long, and closes then.
         Err(error) if answer.is_empty() => Err(error),
-        _ => Ok(Answer::of(&answer)),
+        _ => Ok(Answer::parse_response(&answer)),
     }
 }
 
@@ -81,7 +81,7 @@ fn a_frame_is_taken_and_named() {
 fn without_a_certificate_of_ours_nothing_is_taken() {
     let channel = Channel::start();
     let elsewhere = TempDir::new().unwrap();
-    let other = Authority::new(elsewhere.path()).unwrap();
+    let other = CertificateAuthority::new(elsewhere.path()).unwrap();
     let foreign = other.proxy("s1", &["urn:opensandbox:s1"]).unwrap();
     let ca = channel.authority().certificate();
     for shown in [None, Some(&foreign)] {
@@ -170,7 +170,7 @@ fn one_certificate_from_two_addresses_is_a_finding() {
     stream.write_all(b"GET / HTTP/1.1\r\nHost: r\r\nConnection: close\r\n\r\n").unwrap();
     let mut answer = Vec::new();
     stream.read_to_end(&mut answer).unwrap();
-    assert_eq!(Answer::of(&answer).status, 404);
+    assert_eq!(Answer::parse_response(&answer).status, 404);
     let log = channel.relay.log();
     assert!(log.contains("shared_certificate: that of sandbox s1"), "{log}");
 }

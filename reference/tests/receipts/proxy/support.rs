@@ -10,7 +10,7 @@ use std::process::{Child, Command, ExitStatus, Stdio};
 use std::sync::{Arc, Condvar, Mutex};
 use std::time::{Duration, Instant};
 
-use boxproof_reference::receipts::authority::Authority;
+use boxproof_reference::receipts::authority::CertificateAuthority;
 use boxproof_reference::receipts::execd::Execd;
 use nix::sys::signal::{Signal, kill};
 use nix::sys::socket::{AddressFamily, SockFlag, SockType, SockaddrIn, bind, getsockname, socket};
@@ -145,8 +145,8 @@ pub(crate) struct Channel {
     pub(crate) relay: Verb,
     pub(crate) sink: Option<Sink>,
     pub(crate) execd: Option<Execd>,
-    pub(crate) folder: TempDir,
-    authority: Authority,
+    pub(crate) directory: TempDir,
+    authority: CertificateAuthority,
 }
 
 impl Channel {
@@ -165,20 +165,20 @@ impl Channel {
 
     /// Starts a channel in front of the server at `execd`.
     pub(crate) fn before(execd: SocketAddr, more: &[&str]) -> Self {
-        let folder = TempDir::new_in(env!("CARGO_TARGET_TMPDIR")).unwrap();
-        let authority = Authority::new(folder.path()).unwrap();
-        let sink = Sink::bind(&socket_path(folder.path()));
-        let relay = Self::relay(&authority, folder.path());
+        let directory = TempDir::new_in(env!("CARGO_TARGET_TMPDIR")).unwrap();
+        let authority = CertificateAuthority::new(directory.path()).unwrap();
+        let sink = Sink::bind(&socket_path(directory.path()));
+        let relay = Self::relay(&authority, directory.path());
         let (cert, key) = authority.proxy("s1", &["urn:opensandbox:s1"]).unwrap();
         let args = proxy_args(execd, relay.address, &authority.certificate(), &cert, &key, more);
         let args: Vec<&str> = args.iter().map(String::as_str).collect();
-        let proxy = Verb::start(&args, &folder.path().join("proxy.log"));
-        Self { proxy, relay, sink: Some(sink), execd: None, folder, authority }
+        let proxy = Verb::start(&args, &directory.path().join("proxy.log"));
+        Self { proxy, relay, sink: Some(sink), execd: None, directory, authority }
     }
 
-    fn relay(authority: &Authority, folder: &Path) -> Verb {
+    fn relay(authority: &CertificateAuthority, directory: &Path) -> Verb {
         let (cert, key) = authority.relay().unwrap();
-        let socket = socket_path(folder);
+        let socket = socket_path(directory);
         let args = [
             "relay",
             "--listen",
@@ -193,10 +193,10 @@ impl Channel {
             key.to_str().unwrap(),
         ]
         .map(str::to_owned);
-        Verb::start(&args.each_ref().map(String::as_str), &folder.join("relay.log"))
+        Verb::start(&args.each_ref().map(String::as_str), &directory.join("relay.log"))
     }
 
-    pub(crate) fn authority(&self) -> &Authority {
+    pub(crate) fn authority(&self) -> &CertificateAuthority {
         &self.authority
     }
 
@@ -207,7 +207,7 @@ impl Channel {
 
     /// The daemon comes back.
     pub(crate) fn start_sink(&mut self) {
-        self.sink = Some(Sink::bind(&socket_path(self.folder.path())));
+        self.sink = Some(Sink::bind(&socket_path(self.directory.path())));
     }
 
     pub(crate) fn frames(&self, count: usize) -> Vec<Value> {
@@ -216,17 +216,17 @@ impl Channel {
 
     /// Sends a request through the proxy, and returns the answer's status and body.
     pub(crate) fn send(&self, method: &str, path: &str, body: impl AsRef<[u8]>) -> Answer {
-        ask(self.proxy.address, method, path, "", body.as_ref())
+        send_request(self.proxy.address, method, path, "", body.as_ref())
     }
 
     /// A path in the test's own directory.
     pub(crate) fn path(&self, name: &str) -> String {
-        self.folder.path().join(name).to_str().unwrap().to_owned()
+        self.directory.path().join(name).to_str().unwrap().to_owned()
     }
 }
 
-fn socket_path(folder: &Path) -> PathBuf {
-    folder.join("d.sock")
+fn socket_path(directory: &Path) -> PathBuf {
+    directory.join("d.sock")
 }
 
 fn proxy_args(
@@ -258,7 +258,7 @@ pub(crate) struct Answer {
 }
 
 impl Answer {
-    pub(crate) fn of(bytes: &[u8]) -> Self {
+    pub(crate) fn parse_response(bytes: &[u8]) -> Self {
         let end = bytes.windows(4).position(|four| four == b"\r\n\r\n");
         let end = end.unwrap_or_else(|| panic!("no answer: {:?}", String::from_utf8_lossy(bytes)));
         let head = String::from_utf8(bytes[..end].to_vec()).unwrap();
@@ -282,12 +282,18 @@ pub(crate) fn raw(to: SocketAddr, bytes: &[u8]) -> Vec<u8> {
 }
 
 /// Asks, with more header lines.
-pub(crate) fn ask(to: SocketAddr, method: &str, path: &str, more: &str, body: &[u8]) -> Answer {
+pub(crate) fn send_request(
+    to: SocketAddr,
+    method: &str,
+    path: &str,
+    more: &str,
+    body: &[u8],
+) -> Answer {
     let length = body.len();
     let head = format!(
         "{method} {path} HTTP/1.1\r\nHost: execd\r\nContent-Length: {length}\r\n{more}Connection: close\r\n\r\n"
     );
-    Answer::of(&raw(to, &[head.as_bytes(), body].concat()))
+    Answer::parse_response(&raw(to, &[head.as_bytes(), body].concat()))
 }
 
 /// Begins a request whose answer is read later.

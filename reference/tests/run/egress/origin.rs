@@ -25,19 +25,19 @@ struct Seen {
 }
 
 impl Origin {
-    /// Serves the files below `folder`; `/to/URL` redirects to `http://URL`.
-    pub(crate) fn new(folder: &Path) -> Self {
+    /// Serves the files below `directory`; `/to/URL` redirects to `http://URL`.
+    pub(crate) fn new(directory: &Path) -> Self {
         let listener = TcpListener::bind("127.0.0.1:0").unwrap();
         let port = listener.local_addr().unwrap().port();
         let seen = Arc::new(Seen::default());
-        let (theirs, folder) = (Arc::clone(&seen), folder.to_owned());
+        let (theirs, directory) = (Arc::clone(&seen), directory.to_owned());
         std::thread::spawn(move || {
             for stream in listener.incoming().map_while(Result::ok) {
-                let (seen, folder) = (Arc::clone(&theirs), folder.clone());
+                let (seen, directory) = (Arc::clone(&theirs), directory.clone());
                 seen.connections.fetch_add(1, Ordering::SeqCst);
                 seen.open.fetch_add(1, Ordering::SeqCst);
                 std::thread::spawn(move || {
-                    let _broken_off = converse(stream, &folder, &seen);
+                    let _broken_off = converse(stream, &directory, &seen);
                     seen.open.fetch_sub(1, Ordering::SeqCst);
                 });
             }
@@ -61,12 +61,12 @@ impl Origin {
     }
 }
 
-fn converse(stream: TcpStream, folder: &Path, seen: &Seen) -> std::io::Result<()> {
+fn converse(stream: TcpStream, directory: &Path, seen: &Seen) -> std::io::Result<()> {
     let mut reader = BufReader::new(stream.try_clone()?);
     while let Some(request) = read_request(&mut reader)? {
         let Request { path, host, line } = request;
         seen.requests.lock().unwrap().push(format!("{host} {line}"));
-        write(&stream, &path, folder)?;
+        write(&stream, &path, directory)?;
     }
     Ok(())
 }
@@ -124,7 +124,7 @@ fn chunks(reader: &mut impl BufRead) -> std::io::Result<String> {
     }
 }
 
-fn write(mut stream: &TcpStream, path: &str, folder: &Path) -> std::io::Result<()> {
+fn write(mut stream: &TcpStream, path: &str, directory: &Path) -> std::io::Result<()> {
     let path = path.split('?').next().unwrap_or("");
     if let Some(to) = path.strip_prefix("/to/") {
         return write!(
@@ -132,7 +132,7 @@ fn write(mut stream: &TcpStream, path: &str, folder: &Path) -> std::io::Result<(
             "HTTP/1.1 302 Found\r\nlocation: http://{to}\r\ncontent-length: 0\r\n\r\n"
         );
     }
-    let file: PathBuf = folder.join(path.trim_start_matches('/'));
+    let file: PathBuf = directory.join(path.trim_start_matches('/'));
     let body = match (path.starts_with("/repo/"), fs::read(file)) {
         (_, Ok(body)) => body,
         (true, Err(_)) => return stream.write_all(NOT_FOUND),

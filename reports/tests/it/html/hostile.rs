@@ -3,9 +3,9 @@
 
 use boxproof_reports::record::FORMAT;
 use boxproof_reports::{
-    ArmName, ArmRow, Asked, BackendInfo, CaseRow, CorpusInfo, ExitRow, Header, Known, Level,
-    OracleRow, Outcome, Promise, Run, Selection, SetInfo, StreamText, TwinState, Verdict, html,
-    merge,
+    ArmName, ArmRow, BackendInfo, CaseQuestion, CaseRow, CorpusInfo, ExitRow, Header, KnownFailure,
+    Level, OracleRow, Outcome, RequirementText, Run, Selection, SetInfo, StreamText, TwinState,
+    Verdict, html, merge,
 };
 use rstest::rstest;
 use serde_json::json;
@@ -39,11 +39,11 @@ fn made_of(text: &str) -> Run {
         backends: vec![backend("1", None), backend("2", None), backend("3", Some(text.to_owned()))],
         selection: Selection {
             filters: vec![text.to_owned()],
-            ..Selection::of(rows.iter().map(|row| row.id.as_str()))
+            ..Selection::whole_selection(rows.iter().map(|row| row.id.as_str()))
         },
         requirements: [(
             text.to_owned(),
-            Promise { text: text.to_owned(), source: text.to_owned() },
+            RequirementText { text: text.to_owned(), source: text.to_owned() },
         )]
         .into(),
         set: Some(SetInfo { version: text.to_owned(), profiles: [(text.to_owned(), 2)].into() }),
@@ -64,7 +64,7 @@ fn row(text: &str, mark: &str, verdict: Verdict) -> CaseRow {
         reason: text.to_owned(),
         message: text.to_owned(),
         outcome: if verdict == Verdict::Pass { Outcome::Xpass } else { Outcome::Xfail },
-        known: Some(Known { reason: text.to_owned(), link: Some(text.to_owned()) }),
+        known: Some(KnownFailure { reason: text.to_owned(), link: Some(text.to_owned()) }),
         level: Level::Must,
         area: text.to_owned(),
         file: Some(text.to_owned()),
@@ -76,7 +76,7 @@ fn row(text: &str, mark: &str, verdict: Verdict) -> CaseRow {
         twin: TwinState::Shown,
         duration_ms: 1.0,
         purpose: text.to_owned(),
-        asked: Some(Asked {
+        asked: Some(CaseQuestion {
             act: text.to_owned(),
             policy: text.to_owned(),
             expect: text.to_owned(),

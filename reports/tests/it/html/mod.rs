@@ -1,14 +1,14 @@
 //! The HTML matrix: whole, offline, readable without scripts, of a sensible size.
 
 mod assets;
+mod cell_text;
 mod hostile;
 mod size;
-mod told;
 
 use boxproof_reports::{Run, html, merge};
 use serde_json::Value;
 
-use self::told::{told, wanted};
+use self::cell_text::{cell_text, wanted};
 use crate::sample::examples;
 
 fn page(runs: &[Run]) -> String {
@@ -58,7 +58,7 @@ fn every_case_and_cell_is_in_table_and_data() {
                 assert!(cells[column].contains(&format!(" {}", row.verdict)), "{}", cells[column]);
                 // One row of the examples is not of printable text; see `hostile`.
                 if !row.id.contains('|') {
-                    assert_eq!(told(&data, case, column), wanted(row), "{name}: {id}");
+                    assert_eq!(cell_text(&data, case, column), wanted(row), "{name}: {id}");
                 }
             }
         }

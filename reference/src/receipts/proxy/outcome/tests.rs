@@ -4,18 +4,18 @@ use rstest::rstest;
 
 use super::*;
 
-fn outcome(shows: Shows, status: u16, answer: &str, size: usize) -> Outcome {
-    let mut reader = Reader::new(shows, false);
+fn outcome(shows: OutcomeSource, status: u16, answer: &str, size: usize) -> ActionOutcome {
+    let mut reader = OutcomeReader::new(shows, false);
     reader.begins(status);
     for piece in answer.as_bytes().chunks(size) {
         reader.feed(piece);
     }
-    reader.end(Ended::Whole)
+    reader.end(AnswerEnd::Whole)
 }
 
-fn exit(code: i64, error: Option<&str>) -> Outcome {
+fn exit(code: i64, error: Option<&str>) -> ActionOutcome {
     let output = Some(json!({"exit_code": code}));
-    Outcome { output, error: error.map(str::to_owned), ..Outcome::default() }
+    ActionOutcome { output, error: error.map(str::to_owned), ..ActionOutcome::default() }
 }
 
 const INIT: &str = "{\"type\":\"init\",\"text\":\"ab\"}\n\n";
@@ -36,9 +36,9 @@ fn failure(ename: &str, evalue: &str) -> String {
 #[case::other_error(failure("Other", "3"), failed("the command was not started"))]
 #[case::no_end(INIT.to_owned(), failed("the stream ended without an end of the command"))]
 #[case::an_error_counts_before_an_end(format!("{}{END}", failure("CommandExecError", "4")), exit(4, Some("exit code 4")))]
-fn exit_codes(#[case] stream: String, #[case] wanted: Outcome) {
+fn exit_codes(#[case] stream: String, #[case] wanted: ActionOutcome) {
     for size in 1..=stream.len() {
-        assert_eq!(outcome(Shows::Exit, 200, &stream, size), wanted, "{size}");
+        assert_eq!(outcome(OutcomeSource::Exit, 200, &stream, size), wanted, "{size}");
     }
 }
 
@@ -58,7 +58,11 @@ fn kernels_are_hashed_alike_in_either_framing() {
     let output = json!({"result_hash": results, "logs_hash": hex(Sha256::new_with_prefix(logs))});
     for stream in [bare, framed] {
         for size in [1, 2, 3, 5, 7, 64, 4096] {
-            assert_eq!(outcome(Shows::Results, 200, &stream, size), done(output.clone()), "{size}");
+            assert_eq!(
+                outcome(OutcomeSource::Results, 200, &stream, size),
+                done(output.clone()),
+                "{size}"
+            );
         }
     }
 }
@@ -67,34 +71,34 @@ fn kernels_are_hashed_alike_in_either_framing() {
 fn no_events_are_the_hash_of_nothing() {
     let nothing = "sha256:e3b0c44298fc1c149afbf4c8996fb92427ae41e4649b934ca495991b7852b855";
     let output = json!({"result_hash": nothing, "logs_hash": nothing});
-    assert_eq!(outcome(Shows::Results, 200, END, 9), done(output));
+    assert_eq!(outcome(OutcomeSource::Results, 200, END, 9), done(output));
 }
 
 #[test]
 fn an_unreadable_event_has_no_hash() {
-    let seen = outcome(Shows::Results, 200, &format!("not json\n\n{END}"), 100);
+    let seen = outcome(OutcomeSource::Results, 200, &format!("not json\n\n{END}"), 100);
     assert_eq!((seen.output, seen.error.is_some()), (None, true));
 }
 
 #[rstest]
-#[case::content(Shows::Content, "hello execd\n", json!({"content_hash": "sha256:bff8a0fda9aeea4b41b8163c2f58311000b5a46df148c0e69c82bc29cdb360f1"}))]
-#[case::nothing_else(Shows::Done, "", json!({}))]
-#[case::entries(Shows::Entries, "[ {\"b\":1.0,\"a\":\"x\"} ]", json!({"entries_hash": hex(Sha256::new_with_prefix("[{\"a\":\"x\",\"b\":1}]"))}))]
-fn other_answers(#[case] shows: Shows, #[case] answer: &str, #[case] output: Value) {
+#[case::content(OutcomeSource::Content, "hello execd\n", json!({"content_hash": "sha256:bff8a0fda9aeea4b41b8163c2f58311000b5a46df148c0e69c82bc29cdb360f1"}))]
+#[case::nothing_else(OutcomeSource::Done, "", json!({}))]
+#[case::entries(OutcomeSource::Entries, "[ {\"b\":1.0,\"a\":\"x\"} ]", json!({"entries_hash": hex(Sha256::new_with_prefix("[{\"a\":\"x\",\"b\":1}]"))}))]
+fn other_answers(#[case] shows: OutcomeSource, #[case] answer: &str, #[case] output: Value) {
     for size in 1..=answer.len().max(1) {
         assert_eq!(outcome(shows, 200, answer, size), done(output.clone()));
     }
 }
 
 #[rstest]
-#[case::in_the_last_event(Ended::Cut, END.trim_end())]
-#[case::behind_more(Ended::Cut, &format!("{END}data: {{"))]
-#[case::before_the_last_event(Ended::Cut, "{\"type\":\"stdout\",\"text\":\"a\"}\n\n")]
-#[case::left(Ended::Left, END)]
-#[case::stopped(Ended::Stopped, END)]
-#[case::unreachable(Ended::Unreachable, END)]
-fn what_did_not_end_has_no_output(#[case] ended: Ended, #[case] stream: &str) {
-    let mut reader = Reader::new(Shows::Exit, false);
+#[case::in_the_last_event(AnswerEnd::Cut, END.trim_end())]
+#[case::behind_more(AnswerEnd::Cut, &format!("{END}data: {{"))]
+#[case::before_the_last_event(AnswerEnd::Cut, "{\"type\":\"stdout\",\"text\":\"a\"}\n\n")]
+#[case::left(AnswerEnd::Left, END)]
+#[case::stopped(AnswerEnd::Stopped, END)]
+#[case::unreachable(AnswerEnd::Unreachable, END)]
+fn what_did_not_end_has_no_output(#[case] ended: AnswerEnd, #[case] stream: &str) {
+    let mut reader = OutcomeReader::new(OutcomeSource::Exit, false);
     reader.begins(200);
     reader.feed(stream.as_bytes());
     let outcome = reader.end(ended);
@@ -103,17 +107,17 @@ fn what_did_not_end_has_no_output(#[case] ended: Ended, #[case] stream: &str) {
 
 #[test]
 fn a_stream_that_is_cut_behind_its_last_event_is_whole() {
-    let mut reader = Reader::new(Shows::Exit, false);
+    let mut reader = OutcomeReader::new(OutcomeSource::Exit, false);
     reader.begins(200);
     reader.feed(END.as_bytes());
-    assert_eq!(reader.end(Ended::Cut), done(json!({"exit_code": 0})));
+    assert_eq!(reader.end(AnswerEnd::Cut), done(json!({"exit_code": 0})));
 }
 
 #[rstest]
 #[case(404)]
 #[case(500)]
 fn an_error_is_no_content(#[case] status: u16) {
-    let outcome = outcome(Shows::Content, status, "{}", 1);
+    let outcome = outcome(OutcomeSource::Content, status, "{}", 1);
     assert_eq!((outcome.output, outcome.error), (None, Some(format!("execd answered {status}"))));
 }
 

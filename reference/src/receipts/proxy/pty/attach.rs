@@ -12,27 +12,27 @@ use hyper_util::rt::TokioIo;
 use serde_json::Value;
 use tokio::io::{AsyncRead, AsyncReadExt, AsyncWrite, AsyncWriteExt, ReadHalf, WriteHalf, split};
 
-use super::{Closed, Stream};
-use crate::receipts::proxy::asked::json_of;
-use crate::receipts::proxy::exchange::{Answer, Proxy, Refusal, unreachable};
-use crate::receipts::proxy::outgoing::Outgoing;
+use super::{PtyClosing, ShellStream};
+use crate::receipts::proxy::exchange::{AgentResponse, ProxyContext, RejectedRequest, unreachable};
+use crate::receipts::proxy::outgoing_body::OutgoingBody;
+use crate::receipts::proxy::request_inputs::json_of;
 use crate::receipts::proxy::upstream;
-use crate::receipts::strict::Json;
-use crate::receipts::wire::{Passed, Wire};
+use crate::receipts::strict::OrderedJson;
+use crate::receipts::wire::{WebSocketPiece, WebSocketReader};
 
 /// The longest answer about one terminal, and the longest request for one.
 const SHORT: usize = 1 << 20;
 
-impl Proxy {
+impl ProxyContext {
     /// `POST /pty`: a record, nothing that runs.
     pub(in crate::receipts::proxy) async fn pty_new(
         &self,
         request: Request<Incoming>,
-    ) -> Result<Answer, Refusal> {
+    ) -> Result<AgentResponse, RejectedRequest> {
         let (request, body) = self.whole(request, SHORT).await?;
         let asked = match body.is_empty() {
-            true => Json::Null,
-            false => json_of(&body, 0).map_err(Refusal::unclear)?,
+            true => OrderedJson::Null,
+            false => json_of(&body, 0).map_err(RejectedRequest::unclear)?,
         };
         let answer = match self.upstream.send(request).await {
             Ok(answer) => answer,
@@ -47,9 +47,9 @@ impl Proxy {
             && let Ok(made) = serde_json::from_slice::<Value>(&body)
             && let Some(id) = made.get("session_id").and_then(Value::as_str)
         {
-            self.ptys.recorded(id, asked.member("command").and_then(Json::text));
+            self.ptys.recorded(id, asked.member("command").and_then(OrderedJson::text));
         }
-        Ok(Answer::from_parts(parts, Outgoing::Whole(body.into())))
+        Ok(AgentResponse::from_parts(parts, OutgoingBody::Whole(body.into())))
     }
 
     /// `DELETE /pty/{id}`: execd kills the shell.
@@ -57,7 +57,7 @@ impl Proxy {
         &self,
         request: Request<Incoming>,
         id: &str,
-    ) -> Answer {
+    ) -> AgentResponse {
         let before = self.ptys.signalled(id, Some("SIGKILL"));
         let answer = self.pass(request).await;
         if answer.status().is_success() {
@@ -73,7 +73,7 @@ impl Proxy {
         self: &Arc<Self>,
         mut request: Request<Incoming>,
         id: &str,
-    ) -> Result<Answer, Refusal> {
+    ) -> Result<AgentResponse, RejectedRequest> {
         let asks = request.headers().get(UPGRADE).and_then(|kind| kind.to_str().ok());
         if !asks.is_some_and(|kind| kind.eq_ignore_ascii_case("websocket")) {
             return Ok(self.pass(request).await);
@@ -92,14 +92,14 @@ impl Proxy {
         if answer.status() == StatusCode::SWITCHING_PROTOCOLS {
             let execd = hyper::upgrade::on(&mut answer);
             self.ptys.attached(id);
-            let attached = Attached { proxy: Arc::clone(self), id: id.to_owned() };
+            let attached = AttachedTerminal { proxy: Arc::clone(self), id: id.to_owned() };
             tokio::spawn(async move {
                 if let (Ok(agent), Ok(execd)) = tokio::join!(agent, execd) {
                     attached.splice(agent, execd).await;
                 }
             });
         }
-        Ok(answer.map(Outgoing::Passed))
+        Ok(answer.map(OutgoingBody::Passed))
     }
 
     /// Checks an unattached shell: it may be over, and the next connection starts another.
@@ -118,13 +118,13 @@ impl Proxy {
         if let Ok(uri) = path.parse() {
             *look.uri_mut() = uri;
             if !self.runs(look).await {
-                self.ptys.closed(id, Closed::Unseen("the end was not seen"));
+                self.ptys.closed(id, PtyClosing::Unseen("the end was not seen"));
             }
         }
     }
 
     /// Returns whether execd reports that the shell runs; assumes so where it does not answer.
-    async fn runs(&self, look: Request<upstream::Body>) -> bool {
+    async fn runs(&self, look: Request<upstream::UpstreamBody>) -> bool {
         let Ok(answer) = self.upstream.send(self.headed(look)).await else { return true };
         let Ok(body) = answer.into_body().collect().await else { return true };
         let state = serde_json::from_slice::<Value>(&body.to_bytes()).unwrap_or_default();
@@ -133,29 +133,29 @@ impl Proxy {
 }
 
 /// One connection to a terminal; it is detached on drop.
-struct Attached {
-    proxy: Arc<Proxy>,
+struct AttachedTerminal {
+    proxy: Arc<ProxyContext>,
     id: String,
 }
 
-impl Drop for Attached {
+impl Drop for AttachedTerminal {
     fn drop(&mut self) {
         self.proxy.ptys.detached(&self.id);
     }
 }
 
-impl Attached {
+impl AttachedTerminal {
     async fn splice(self, agent: Upgraded, execd: Upgraded) {
         let (from_agent, to_agent) = split(TokioIo::new(agent));
         let (from_execd, to_execd) = split(TokioIo::new(execd));
-        let (mut typed, mut shown) = (Wire::default(), Wire::default());
+        let (mut typed, mut shown) = (WebSocketReader::default(), WebSocketReader::default());
         let mut closing = false;
         let up = pass(from_agent, to_execd, |bytes| {
             typed.feed(bytes, &mut |passed| self.typed(&passed));
         });
         let down = pass(from_execd, to_agent, |bytes| {
             shown.feed(bytes, &mut |passed| {
-                closing |= passed == Passed::Close;
+                closing |= passed == WebSocketPiece::Close;
                 self.shown(&passed);
             });
         });
@@ -170,21 +170,21 @@ impl Attached {
         }
     }
 
-    fn typed(&self, passed: &Passed<'_>) {
+    fn typed(&self, passed: &WebSocketPiece<'_>) {
         let (ptys, id) = (&self.proxy.ptys, &self.id);
         match passed {
-            Passed::Bytes { tag: 0, bytes, .. } => ptys.typed(id, bytes),
-            Passed::Bytes { .. } | Passed::Close => {}
-            Passed::Lost => ptys.missed(id),
-            Passed::Text(text) => match json_of(text, 0) {
+            WebSocketPiece::Bytes { tag: 0, bytes, .. } => ptys.typed(id, bytes),
+            WebSocketPiece::Bytes { .. } | WebSocketPiece::Close => {}
+            WebSocketPiece::Lost => ptys.missed(id),
+            WebSocketPiece::Text(text) => match json_of(text, 0) {
                 Err(_) => ptys.missed(id),
-                Ok(json) => self.told(&json),
+                Ok(json) => self.record_message(&json),
             },
         }
     }
 
-    fn told(&self, json: &Json) {
-        let text = |name| json.member(name).and_then(Json::text);
+    fn record_message(&self, json: &OrderedJson) {
+        let text = |name| json.member(name).and_then(OrderedJson::text);
         match text("type") {
             Some("stdin") => {
                 self.proxy.ptys.typed(&self.id, text("data").unwrap_or_default().as_bytes());
@@ -196,15 +196,21 @@ impl Attached {
         }
     }
 
-    fn shown(&self, passed: &Passed<'_>) {
+    fn shown(&self, passed: &WebSocketPiece<'_>) {
         let (ptys, id) = (&self.proxy.ptys, &self.id);
         match passed {
-            Passed::Bytes { tag: 1, bytes, .. } => ptys.printed(id, Stream::Stdout, bytes),
-            Passed::Bytes { tag: 2, bytes, .. } => ptys.printed(id, Stream::Stderr, bytes),
-            Passed::Bytes { offset: Some(offset), bytes, .. } => ptys.replayed(id, *offset, bytes),
-            Passed::Bytes { .. } | Passed::Close => {}
-            Passed::Lost => ptys.missed(id),
-            Passed::Text(text) => self.event(text),
+            WebSocketPiece::Bytes { tag: 1, bytes, .. } => {
+                ptys.printed(id, ShellStream::Stdout, bytes);
+            }
+            WebSocketPiece::Bytes { tag: 2, bytes, .. } => {
+                ptys.printed(id, ShellStream::Stderr, bytes);
+            }
+            WebSocketPiece::Bytes { offset: Some(offset), bytes, .. } => {
+                ptys.replayed(id, *offset, bytes);
+            }
+            WebSocketPiece::Bytes { .. } | WebSocketPiece::Close => {}
+            WebSocketPiece::Lost => ptys.missed(id),
+            WebSocketPiece::Text(text) => self.event(text),
         }
     }
 
@@ -213,10 +219,12 @@ impl Attached {
         let word = |name| event.get(name).and_then(Value::as_str);
         let exit = event.get("exit_code").and_then(Value::as_i64);
         let how = match (word("type"), word("code"), exit) {
-            (Some("exit"), _, Some(code)) => Closed::Exit(code),
-            (Some("exit"), _, None) => Closed::Unseen("the shell ended without an exit code"),
-            (Some("error"), Some("START_FAILED"), _) => Closed::Unseen("the shell was not started"),
-            (Some("error"), Some("SESSION_GONE"), _) => Closed::Unseen("the terminal is gone"),
+            (Some("exit"), _, Some(code)) => PtyClosing::Exit(code),
+            (Some("exit"), _, None) => PtyClosing::Unseen("the shell ended without an exit code"),
+            (Some("error"), Some("START_FAILED"), _) => {
+                PtyClosing::Unseen("the shell was not started")
+            }
+            (Some("error"), Some("SESSION_GONE"), _) => PtyClosing::Unseen("the terminal is gone"),
             _ => return,
         };
         self.proxy.ptys.closed(&self.id, how);

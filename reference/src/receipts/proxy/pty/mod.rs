@@ -8,29 +8,29 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use serde_json::{Value, json};
 
-use self::run::{Run, Stream};
-use super::routes::Family;
-use super::tell::{Teller, Told};
+use self::run::{ShellRun, ShellStream};
+use super::event_sink::{ActionRecord, EventSink};
+use super::routes::EndpointFamily;
 
 /// All terminals that are known here.
-pub(super) struct Ptys {
-    teller: Arc<Teller>,
-    known: Mutex<HashMap<String, Pty>>,
+pub(super) struct PtyTable {
+    teller: Arc<EventSink>,
+    known: Mutex<HashMap<String, PtyRecord>>,
 }
 
 /// One terminal.
 #[derive(Debug, Default)]
-struct Pty {
+struct PtyRecord {
     /// The input of the record, if it was made through this proxy.
     input: Option<Value>,
     /// The number of output bytes seen; execd counts on over all runs.
     shown: u64,
-    run: Option<Run>,
+    run: Option<ShellRun>,
 }
 
 /// The end of a run.
 #[derive(Debug, Clone, Copy)]
-pub(super) enum Closed {
+pub(super) enum PtyClosing {
     /// The shell's exit code.
     Exit(i64),
     /// A request ended it.
@@ -39,20 +39,20 @@ pub(super) enum Closed {
     Unseen(&'static str),
 }
 
-impl Ptys {
+impl PtyTable {
     /// None so far.
-    pub(super) fn new(teller: Arc<Teller>) -> Self {
+    pub(super) fn new(teller: Arc<EventSink>) -> Self {
         Self { teller, known: Mutex::default() }
     }
 
-    fn known(&self) -> MutexGuard<'_, HashMap<String, Pty>> {
+    fn known(&self) -> MutexGuard<'_, HashMap<String, PtyRecord>> {
         self.known.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     /// A record was made; nothing runs yet.
     pub(super) fn recorded(&self, id: &str, command: Option<&str>) {
         let input = Some(command.map_or_else(|| json!({}), |command| json!({"command": command})));
-        self.known().insert(id.to_owned(), Pty { input, ..Pty::default() });
+        self.known().insert(id.to_owned(), PtyRecord { input, ..PtyRecord::default() });
     }
 
     /// Notes an attached connection; the first one opens the run.
@@ -60,14 +60,14 @@ impl Ptys {
         let mut known = self.known();
         let pty = known.entry(id.to_owned()).or_default();
         if pty.run.is_none() {
-            let run = pty.run.insert(Run::new());
-            self.teller.tell(Told {
+            let run = pty.run.insert(ShellRun::new());
+            self.teller.tell(ActionRecord {
                 action: "system.pty.open".to_owned(),
-                family: Some(Family::Pty),
+                family: Some(EndpointFamily::Pty),
                 input: pty.input.clone(),
                 output: Some(json!({"pty_id": id})),
                 correlation: Some(run.correlator.clone()),
-                ..Told::default()
+                ..ActionRecord::default()
             });
         }
         if let Some(run) = &mut pty.run {
@@ -83,7 +83,7 @@ impl Ptys {
         let over = run.deleted && run.attached == 0;
         drop(known);
         if over {
-            self.closed(id, Closed::Deleted);
+            self.closed(id, PtyClosing::Deleted);
         }
     }
 
@@ -95,11 +95,11 @@ impl Ptys {
 
     /// Bytes went into the shell.
     fn typed(&self, id: &str, bytes: &[u8]) {
-        self.with_run(id, |_, run| run.saw(Stream::Stdin, bytes));
+        self.with_run(id, |_, run| run.saw(ShellStream::Stdin, bytes));
     }
 
     /// Bytes came out of it.
-    fn printed(&self, id: &str, stream: Stream, bytes: &[u8]) {
+    fn printed(&self, id: &str, stream: ShellStream, bytes: &[u8]) {
         self.with_run(id, |shown, run| {
             *shown = shown.saturating_add(bytes.len() as u64);
             run.saw(stream, bytes);
@@ -113,7 +113,7 @@ impl Ptys {
             if offset > *shown {
                 run.missed();
             }
-            run.saw(Stream::Stdout, bytes.get(seen..).unwrap_or_default());
+            run.saw(ShellStream::Stdout, bytes.get(seen..).unwrap_or_default());
             *shown = (*shown).max(offset.saturating_add(bytes.len() as u64));
         });
     }
@@ -132,7 +132,7 @@ impl Ptys {
         before
     }
 
-    fn with_run(&self, id: &str, act: impl FnOnce(&mut u64, &mut Run)) {
+    fn with_run(&self, id: &str, act: impl FnOnce(&mut u64, &mut ShellRun)) {
         if let Some(pty) = self.known().get_mut(id)
             && let Some(run) = &mut pty.run
         {
@@ -148,12 +148,12 @@ impl Ptys {
             watched = run.attached > 0;
         });
         if !watched {
-            self.closed(id, Closed::Deleted);
+            self.closed(id, PtyClosing::Deleted);
         }
     }
 
     /// A run is over.
-    pub(super) fn closed(&self, id: &str, how: Closed) {
+    pub(super) fn closed(&self, id: &str, how: PtyClosing) {
         let run = self.known().get_mut(id).and_then(|pty| pty.run.take());
         if let Some(run) = run {
             self.tell(&run, how);
@@ -162,26 +162,27 @@ impl Ptys {
 
     /// Every run is over.
     pub(super) fn all_closed(&self, why: &'static str) {
-        let runs: Vec<Run> = self.known().values_mut().filter_map(|pty| pty.run.take()).collect();
+        let runs: Vec<ShellRun> =
+            self.known().values_mut().filter_map(|pty| pty.run.take()).collect();
         for run in &runs {
-            self.tell(run, Closed::Unseen(why));
+            self.tell(run, PtyClosing::Unseen(why));
         }
     }
 
-    fn tell(&self, run: &Run, how: Closed) {
+    fn tell(&self, run: &ShellRun, how: PtyClosing) {
         let (exit, error) = match how {
-            Closed::Exit(code) => (Some(code), None),
-            Closed::Deleted => (None, None),
-            Closed::Unseen(why) => (None, Some(why.to_owned())),
+            PtyClosing::Exit(code) => (Some(code), None),
+            PtyClosing::Deleted => (None, None),
+            PtyClosing::Unseen(why) => (None, Some(why.to_owned())),
         };
-        self.teller.tell(Told {
+        self.teller.tell(ActionRecord {
             action: "system.pty.close".to_owned(),
-            family: Some(Family::Pty),
+            family: Some(EndpointFamily::Pty),
             input: run.input(exit),
             output: run.output(),
             error,
             correlation: Some(run.correlator.clone()),
-            ..Told::default()
+            ..ActionRecord::default()
         });
     }
 }

@@ -7,7 +7,7 @@ use crate::receipts::proxy::outcome::hex;
 
 /// A shell that runs.
 #[derive(Debug)]
-pub(super) struct Run {
+pub(super) struct ShellRun {
     /// The correlator that the receipts of its beginning and end share.
     pub correlator: String,
     /// The number of attached connections.
@@ -23,13 +23,13 @@ pub(super) struct Run {
 
 /// A shell's streams.
 #[derive(Debug, Clone, Copy)]
-pub(super) enum Stream {
+pub(super) enum ShellStream {
     Stdin,
     Stdout,
     Stderr,
 }
 
-impl Run {
+impl ShellRun {
     pub(super) fn new() -> Self {
         Self {
             correlator: uuid::Uuid::new_v4().to_string(),
@@ -42,7 +42,7 @@ impl Run {
     }
 
     /// Bytes passed.
-    pub(super) fn saw(&mut self, stream: Stream, bytes: &[u8]) {
+    pub(super) fn saw(&mut self, stream: ShellStream, bytes: &[u8]) {
         self.streams[stream as usize].update(bytes);
     }
 

@@ -5,27 +5,28 @@ use sha2::{Digest, Sha256};
 use tokio::sync::mpsc::{Receiver, channel};
 
 use super::*;
-use crate::receipts::frame::Frame;
-use crate::receipts::proxy::account::Account;
-use crate::receipts::proxy::drops::Drops;
-use crate::receipts::proxy::framing::Framing;
+use crate::receipts::frame::EventFrame;
+use crate::receipts::proxy::debt_journal::DebtJournal;
+use crate::receipts::proxy::drop_counter::DropCounter;
+use crate::receipts::proxy::event_sink::QueuedEvent;
+use crate::receipts::proxy::frame_builder::FrameBuilder;
 use crate::receipts::proxy::outcome::hex;
-use crate::receipts::proxy::tell::Event;
 
-fn ptys() -> (Ptys, Receiver<Event>) {
+fn ptys() -> (PtyTable, Receiver<QueuedEvent>) {
     let (queue, frames) = channel(100);
-    let account = Arc::new(Account::new("s1"));
-    let teller = Teller::new(queue, Arc::new(Drops::default()), account);
-    (Ptys::new(Arc::new(teller)), frames)
+    let account = Arc::new(DebtJournal::new("s1"));
+    let teller = EventSink::new(queue, Arc::new(DropCounter::default()), account);
+    (PtyTable::new(Arc::new(teller)), frames)
 }
 
-fn told(events: &mut Receiver<Event>) -> Vec<Frame> {
-    let framing = Framing::new(Arc::new(Account::new("s1")), "s1".to_owned(), false);
+fn recorded_frames(events: &mut Receiver<QueuedEvent>) -> Vec<EventFrame> {
+    let framing = FrameBuilder::new(Arc::new(DebtJournal::new("s1")), "s1".to_owned(), false);
     std::iter::from_fn(|| events.try_recv().ok()).flat_map(|event| framing.frames(event)).collect()
 }
 
-fn actions(frames: &[Frame]) -> Vec<&str> {
-    let short = |frame: &Frame| frame.action_type.as_deref().unwrap().rsplit('.').next().is_some();
+fn actions(frames: &[EventFrame]) -> Vec<&str> {
+    let short =
+        |frame: &EventFrame| frame.action_type.as_deref().unwrap().rsplit('.').next().is_some();
     assert!(frames.iter().all(short));
     frames
         .iter()
@@ -48,7 +49,7 @@ fn a_record_alone_is_not_told() {
     ptys.recorded("a", Some("top"));
     ptys.deleted("a");
     ptys.all_closed("x");
-    assert!(told(&mut frames).is_empty());
+    assert!(recorded_frames(&mut frames).is_empty());
 }
 
 #[test]
@@ -57,11 +58,11 @@ fn begin_and_end_share_a_correlator_and_the_next_run_has_another() {
     ptys.recorded("a", Some("top"));
     for code in [0, 3] {
         ptys.attached("a");
-        ptys.closed("a", Closed::Exit(code));
+        ptys.closed("a", PtyClosing::Exit(code));
         ptys.detached("a");
-        ptys.closed("a", Closed::Exit(9));
+        ptys.closed("a", PtyClosing::Exit(9));
     }
-    let frames = told(&mut frames);
+    let frames = recorded_frames(&mut frames);
     assert_eq!(actions(&frames), ["open", "close", "open", "close"]);
     assert_eq!(frames[0].input, Some(json!({"command": "top"})));
     assert_eq!(frames[0].output, Some(json!({"pty_id": "a"})));
@@ -77,8 +78,8 @@ fn a_second_connection_opens_nothing_and_bytes_count_once() {
     let (ptys, mut frames) = ptys();
     ptys.attached("a");
     ptys.typed("a", b"in");
-    ptys.printed("a", Stream::Stdout, b"one");
-    ptys.printed("a", Stream::Stderr, b"err");
+    ptys.printed("a", ShellStream::Stdout, b"one");
+    ptys.printed("a", ShellStream::Stderr, b"err");
     ptys.detached("a");
     assert!(ptys.is_unwatched("a"));
     ptys.attached("a");
@@ -86,8 +87,8 @@ fn a_second_connection_opens_nothing_and_bytes_count_once() {
     ptys.replayed("a", 3, b"err");
     ptys.replayed("a", 2, b"eerrtwo.");
     ptys.replayed("a", 0, b"oneerr");
-    ptys.closed("a", Closed::Exit(0));
-    let frames = told(&mut frames);
+    ptys.closed("a", PtyClosing::Exit(0));
+    let frames = recorded_frames(&mut frames);
     assert_eq!(actions(&frames), ["open", "close"]);
     assert_eq!(frames[1].output, Some(io("in", "onetwo.", "err").clone()));
 }
@@ -97,20 +98,23 @@ fn a_hole_in_the_output_leaves_no_hash() {
     let (ptys, mut frames) = ptys();
     ptys.attached("a");
     ptys.replayed("a", 5, b"later");
-    ptys.closed("a", Closed::Exit(0));
-    assert_eq!(told(&mut frames)[1].output, None);
+    ptys.closed("a", PtyClosing::Exit(0));
+    assert_eq!(recorded_frames(&mut frames)[1].output, None);
 }
 
 #[rstest]
-#[case::killed(Closed::Exit(-1), Some(json!({"exit_code": -1, "signal": "SIGHUP"})))]
-#[case::chose_its_code(Closed::Exit(0), Some(json!({"exit_code": 0})))]
-#[case::deleted(Closed::Deleted, Some(json!({"signal": "SIGHUP"})))]
-fn a_signal_is_told_where_it_ended_the_shell(#[case] how: Closed, #[case] input: Option<Value>) {
+#[case::killed(PtyClosing::Exit(-1), Some(json!({"exit_code": -1, "signal": "SIGHUP"})))]
+#[case::chose_its_code(PtyClosing::Exit(0), Some(json!({"exit_code": 0})))]
+#[case::deleted(PtyClosing::Deleted, Some(json!({"signal": "SIGHUP"})))]
+fn a_signal_is_told_where_it_ended_the_shell(
+    #[case] how: PtyClosing,
+    #[case] input: Option<Value>,
+) {
     let (ptys, mut frames) = ptys();
     ptys.attached("a");
     ptys.signalled("a", Some("SIGHUP"));
     ptys.closed("a", how);
-    assert_eq!(told(&mut frames)[1].input, input);
+    assert_eq!(recorded_frames(&mut frames)[1].input, input);
 }
 
 #[test]
@@ -119,9 +123,9 @@ fn deleting_ends_it_when_its_connection_does() {
     ptys.attached("a");
     ptys.signalled("a", Some("SIGKILL"));
     ptys.deleted("a");
-    assert_eq!(actions(&told(&mut frames)), ["open"]);
+    assert_eq!(actions(&recorded_frames(&mut frames)), ["open"]);
     ptys.detached("a");
-    let frames = told(&mut frames);
+    let frames = recorded_frames(&mut frames);
     assert_eq!(actions(&frames), ["close"]);
     assert_eq!(frames[0].input, Some(json!({"signal": "SIGKILL"})));
 }
@@ -132,7 +136,7 @@ fn all_are_closed_when_execd_is_gone() {
     ptys.attached("a");
     ptys.attached("b");
     ptys.all_closed("execd is gone");
-    let frames = told(&mut frames);
+    let frames = recorded_frames(&mut frames);
     assert_eq!(actions(&frames), ["open", "open", "close", "close"]);
     assert!(frames[2..].iter().all(|frame| frame.input.is_none()));
     assert!(frames[2..].iter().all(|frame| frame.error.as_deref() == Some("execd is gone")));

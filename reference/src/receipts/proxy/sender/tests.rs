@@ -14,9 +14,9 @@ use tokio_rustls::TlsAcceptor;
 use tokio_rustls::server::TlsStream;
 
 use super::*;
-use crate::receipts::authority::Authority;
-use crate::receipts::proxy::tell::{Teller, Told};
-use crate::receipts::tls::{Identity, provider};
+use crate::receipts::authority::CertificateAuthority;
+use crate::receipts::proxy::event_sink::{ActionRecord, EventSink};
+use crate::receipts::tls::{TlsIdentity, provider};
 
 /// The answers of the relay to so many posts, all of which it reads before it answers any.
 type Round = (usize, &'static [&'static str]);
@@ -66,36 +66,36 @@ async fn relay(listener: TcpListener, tls: TlsAcceptor, script: Vec<Vec<Round>>)
 
 /// A proxy's end, and the relay that it knows.
 struct Scene {
-    sender: Sender,
-    queue: Receiver<Event>,
-    teller: Teller,
-    drops: Arc<Drops>,
-    account: Arc<Account>,
+    sender: FrameSender,
+    queue: Receiver<QueuedEvent>,
+    teller: EventSink,
+    drops: Arc<DropCounter>,
+    account: Arc<DebtJournal>,
     listener: TcpListener,
     tls: TlsAcceptor,
-    _folder: TempDir,
+    _directory: TempDir,
 }
 
 impl Scene {
     async fn new() -> Self {
         provider();
-        let folder = TempDir::new().unwrap();
-        let authority = Authority::new(folder.path()).unwrap();
-        let identity = |(cert, key)| Identity { ca: authority.certificate(), cert, key };
+        let directory = TempDir::new().unwrap();
+        let authority = CertificateAuthority::new(directory.path()).unwrap();
+        let identity = |(cert, key)| TlsIdentity { ca: authority.certificate(), cert, key };
         let tls = identity(authority.relay().unwrap()).server().unwrap().into();
         let ours = identity(authority.proxy("p", &["urn:opensandbox:s1"]).unwrap());
         let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
-        let relay = Relay {
+        let relay = RelayEndpoint {
             authority: listener.local_addr().unwrap().to_string(),
             name: "localhost".try_into().unwrap(),
             tls: ours.client().unwrap(),
         };
-        let (drops, account) = (Arc::<Drops>::default(), Arc::new(Account::new("s1")));
-        let framing = Framing::new(Arc::clone(&account), "s1".to_owned(), false);
-        let sender = Sender::new(relay, framing, Arc::clone(&drops), Arc::clone(&account));
+        let (drops, account) = (Arc::<DropCounter>::default(), Arc::new(DebtJournal::new("s1")));
+        let framing = FrameBuilder::new(Arc::clone(&account), "s1".to_owned(), false);
+        let sender = FrameSender::new(relay, framing, Arc::clone(&drops), Arc::clone(&account));
         let (to, queue) = mpsc::channel(128);
-        let teller = Teller::new(to, Arc::clone(&drops), Arc::clone(&account));
-        Self { sender, queue, teller, drops, account, listener, tls, _folder: folder }
+        let teller = EventSink::new(to, Arc::clone(&drops), Arc::clone(&account));
+        Self { sender, queue, teller, drops, account, listener, tls, _directory: directory }
     }
 }
 
@@ -106,7 +106,7 @@ fn in_time<T>(all: impl Future<Output = T>) -> T {
 
 struct Outcome {
     seen: Vec<Seen>,
-    sent: Sent,
+    sent: SendCounts,
     lost: i64,
 }
 
@@ -114,8 +114,9 @@ struct Outcome {
 /// when the script is over, or when it has sent them all.
 fn played(stops: bool, events: u64, script: Vec<Vec<Round>>) -> Outcome {
     in_time(async {
-        let Scene { sender, queue, teller, drops, listener, tls, _folder, .. } = Scene::new().await;
-        (0..events).for_each(|_| teller.tell(Told::default()));
+        let Scene { sender, queue, teller, drops, listener, tls, _directory, .. } =
+            Scene::new().await;
+        (0..events).for_each(|_| teller.tell(ActionRecord::default()));
         drop(teller);
         let (stop, stopped) = oneshot::channel();
         let mut stop = Some(stop);
@@ -132,9 +133,9 @@ fn played(stops: bool, events: u64, script: Vec<Vec<Round>>) -> Outcome {
 #[test]
 fn agents_that_make_no_pause_are_told_of() {
     let seen = in_time(async {
-        let Scene { sender, queue, teller, account, listener, tls, _folder, .. } =
+        let Scene { sender, queue, teller, account, listener, tls, _directory, .. } =
             Scene::new().await;
-        teller.tell(Told::default());
+        teller.tell(ActionRecord::default());
         // Actions begin and end all the time, until the relay has received an event.
         let (over, heard) = std::sync::mpsc::channel::<()>();
         let busy = std::thread::spawn(move || {
@@ -223,8 +224,8 @@ fn after_a_loss_one_frame_tries() {
 #[test]
 fn what_is_due_waits_no_more() {
     let sent = in_time(async {
-        let Scene { sender, queue, teller, listener, tls, _folder, .. } = Scene::new().await;
-        (0..70).for_each(|_| teller.tell(Told::default()));
+        let Scene { sender, queue, teller, listener, tls, _directory, .. } = Scene::new().await;
+        (0..70).for_each(|_| teller.tell(ActionRecord::default()));
         let (_stop, stopped) = oneshot::channel();
         let playing = async {
             let stream = tls.accept(listener.accept().await.unwrap().0).await.unwrap();
@@ -235,7 +236,7 @@ fn what_is_due_waits_no_more() {
                 }
                 assert!(stream.buffer().is_empty(), "what came meanwhile did not wait");
                 if posts == MOST {
-                    teller.tell(Told::default());
+                    teller.tell(ActionRecord::default());
                 }
                 stream.write_all(TAKEN.repeat(posts).as_bytes()).await.unwrap();
                 stream.flush().await.unwrap();
@@ -247,5 +248,5 @@ fn what_is_due_waits_no_more() {
         };
         tokio::join!(sender.send(queue, stopped), playing).0
     });
-    assert_eq!(sent, Sent { taken: 71, wrong: 0 });
+    assert_eq!(sent, SendCounts { taken: 71, wrong: 0 });
 }

@@ -10,10 +10,12 @@ use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex};
 use std::thread::{self, JoinHandle};
 
-use boxproof_reference::receipts::authority::Authority;
+use boxproof_reference::receipts::authority::CertificateAuthority;
 use boxproof_reference::receipts::execd::Execd;
 use boxproof_reference::receipts::keys;
-use boxproof_reference::receipts::verify::{Options, Report, Wanted, verify_file};
+use boxproof_reference::receipts::verify::{
+    ChainExpectations, FileReport, VerifyOptions, verify_file,
+};
 use serde_json::{Value, json};
 use tempfile::TempDir;
 
@@ -38,16 +40,16 @@ pub(crate) struct Scene {
     door_thread: Option<JoinHandle<()>>,
     starts: usize,
     execd: Execd,
-    folder: TempDir,
+    directory: TempDir,
 }
 
 impl Scene {
     pub(crate) fn start() -> Self {
-        let folder = TempDir::new_in(env!("CARGO_TARGET_TMPDIR")).unwrap();
-        std::fs::set_permissions(folder.path(), std::fs::Permissions::from_mode(0o700)).unwrap();
-        std::fs::create_dir(folder.path().join("done")).unwrap();
-        keys::make(&folder.path().join("key")).unwrap();
-        let authority = Authority::new(folder.path()).unwrap();
+        let directory = TempDir::new_in(env!("CARGO_TARGET_TMPDIR")).unwrap();
+        std::fs::set_permissions(directory.path(), std::fs::Permissions::from_mode(0o700)).unwrap();
+        std::fs::create_dir(directory.path().join("done")).unwrap();
+        keys::make(&directory.path().join("key")).unwrap();
+        let authority = CertificateAuthority::new(directory.path()).unwrap();
         authority.relay().unwrap();
         authority.proxy("s1", &["urn:opensandbox:s1"]).unwrap();
         let door = TcpListener::bind("127.0.0.1:0").unwrap();
@@ -57,13 +59,13 @@ impl Scene {
         let (parts, starts, proxy_at) = Default::default();
         let execd = Execd::start(None).unwrap();
         let mut scene =
-            Self { parts, proxy_at, relay_at, door, door_thread, starts, execd, folder };
+            Self { parts, proxy_at, relay_at, door, door_thread, starts, execd, directory };
         [Part::Daemon, Part::Relay, Part::Proxy].into_iter().for_each(|part| scene.restart(part));
         scene
     }
 
     fn path(&self, name: &str) -> String {
-        self.folder.path().join(name).to_str().unwrap().to_owned()
+        self.directory.path().join(name).to_str().unwrap().to_owned()
     }
 
     pub(crate) fn restart(&mut self, part: Part) {
@@ -144,10 +146,10 @@ impl Scene {
     }
 
     /// Returns the strict report on the store.
-    pub(crate) fn report(&self) -> Report {
+    pub(crate) fn report(&self) -> FileReport {
         let key = keys::read_public(&PathBuf::from(self.path("key.pub"))).unwrap();
-        let wanted = Wanted { strict: true, ..Wanted::default() };
-        verify_file(&self.store(), &key, &Options::default(), wanted).unwrap()
+        let wanted = VerifyOptions { strict: true, ..VerifyOptions::default() };
+        verify_file(&self.store(), &key, &ChainExpectations::default(), wanted).unwrap()
     }
 }
 
@@ -207,7 +209,7 @@ impl Load {
         let agent = |agent: usize| {
             let (stop, attempts, at) =
                 (Arc::clone(&stop), Arc::clone(&attempts), Arc::clone(&scene.proxy_at));
-            let folder = scene.path("done");
+            let directory = scene.path("done");
             thread::spawn(move || {
                 for number in 0.. {
                     if stop.load(Ordering::SeqCst) {
@@ -215,7 +217,7 @@ impl Load {
                     }
                     let at = at.lock().unwrap().unwrap();
                     // A name of its own each time: what became of it is seen at the end.
-                    let _answer = make(at, &format!("{folder}/{agent}-{number}"));
+                    let _answer = make(at, &format!("{directory}/{agent}-{number}"));
                     attempts.fetch_add(1, Ordering::SeqCst);
                 }
             })

@@ -1,0 +1,150 @@
+//! Every word of the case format is used by a case of the corpus: a word that no case uses is one
+//! that nothing shows to work.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use serde_json::Value;
+
+use crate::case::{CaseFile, substitute};
+use crate::suite::Suite;
+
+/// Words that no case can use, each with its reason.
+const UNUSABLE: [(&str, &str); 3] = [
+    ("ErrorKind=setup", "no act makes every backend's sandbox fail"),
+    ("ErrorKind=wait", "no act makes a backend lose its child"),
+    ("Path.b64", "a directory of an arm is known by its variable alone"),
+];
+
+/// The schema of a case, whose own part is the definition `Case`.
+struct CaseVocabulary(Value);
+
+impl CaseVocabulary {
+    fn of_cases() -> Self {
+        Self(schemars::schema_for!(CaseFile).as_value().clone())
+    }
+
+    fn definition(&self, name: &str) -> &Value {
+        if name == "Case" { &self.0 } else { &self.0["$defs"][name] }
+    }
+
+    /// Every word: keys as `Type.key`, values of closed lists as `Type=value`.
+    fn all_words(&self) -> BTreeSet<String> {
+        let mut words = BTreeSet::new();
+        let names = self.0["$defs"].as_object().into_iter().flat_map(|defs| defs.keys());
+        for name in names.map(String::as_str).chain(["Case"]) {
+            collect(name, self.definition(name), &mut words);
+        }
+        words
+    }
+
+    /// Notes the words of `value`, which `schema`, a part of the definition `name`, describes.
+    fn read(&self, name: &str, schema: &Value, value: &Value, used: &mut BTreeSet<String>) {
+        if let Some(other) = schema["$ref"].as_str().and_then(|path| path.rsplit('/').next()) {
+            self.read(other, self.definition(other), value, used);
+        }
+        for branch in ["anyOf", "oneOf", "allOf"].into_iter().flat_map(|key| items(&schema[key])) {
+            self.read(name, branch, value, used);
+        }
+        match value {
+            Value::Object(members) => {
+                members.iter().for_each(|member| self.read_member(name, schema, member, used));
+            }
+            Value::Array(values) => {
+                values.iter().for_each(|value| self.read(name, &schema["items"], value, used));
+            }
+            Value::String(word) if values_of(schema).any(|known| known == word) => {
+                used.insert(format!("{name}={word}"));
+            }
+            _ => {}
+        }
+    }
+
+    fn read_member(
+        &self,
+        name: &str,
+        schema: &Value,
+        (key, value): (&String, &Value),
+        used: &mut BTreeSet<String>,
+    ) {
+        if let Some(known) = schema["properties"].get(key) {
+            used.insert(format!("{name}.{key}"));
+            return self.read(name, known, value, used);
+        }
+        self.read(name, &schema["propertyNames"], &Value::String(key.clone()), used);
+        let patterns =
+            schema["patternProperties"].as_object().into_iter().flat_map(|all| all.values());
+        for open in patterns.chain([&schema["additionalProperties"]]) {
+            self.read(name, open, value, used);
+        }
+    }
+
+    /// Notes the words of a case file, and of each of its rows with its parameters filled in.
+    fn read_file(&self, text: &str, used: &mut BTreeSet<String>) {
+        let file: Value = crate::load::fragment(text).unwrap();
+        self.read("Case", &self.0, &file, used);
+        for row in file["rows"].as_object().into_iter().flat_map(|rows| rows.values()) {
+            let with: BTreeMap<String, String> =
+                serde_json::from_value(row["with"].clone()).unwrap_or_default();
+            let mut base = file.clone();
+            base.as_object_mut().unwrap().remove("rows");
+            for (name, mut value) in [("Case", base), ("Row", row.clone())] {
+                substitute(&mut value, &with);
+                self.read(name, self.definition(name), &value, used);
+            }
+        }
+    }
+}
+
+fn items(list: &Value) -> impl Iterator<Item = &Value> {
+    list.as_array().into_iter().flatten()
+}
+
+/// The values of a closed list.
+fn values_of(schema: &Value) -> impl Iterator<Item = &str> {
+    items(&schema["enum"]).chain([&schema["const"]]).filter_map(Value::as_str)
+}
+
+fn collect(name: &str, schema: &Value, words: &mut BTreeSet<String>) {
+    words.extend(values_of(schema).map(|value| format!("{name}={value}")));
+    for (key, part) in schema.as_object().into_iter().flatten().filter(|(key, _)| *key != "$defs") {
+        if key == "properties" {
+            for (key, part) in part.as_object().into_iter().flatten() {
+                words.insert(format!("{name}.{key}"));
+                collect(name, part, words);
+            }
+        } else {
+            collect(name, part, words);
+            items(part).for_each(|part| collect(name, part, words));
+        }
+    }
+}
+
+fn unused(texts: impl Iterator<Item = String>) -> BTreeSet<String> {
+    let (vocabulary, mut used) = (CaseVocabulary::of_cases(), BTreeSet::new());
+    texts.for_each(|text| vocabulary.read_file(&text, &mut used));
+    let mut words = vocabulary.all_words();
+    words.retain(|word| !used.contains(word));
+    words
+}
+
+#[test]
+fn every_word_of_the_format_is_used_by_a_case() {
+    let mut unused = unused(Suite::embedded().unwrap().files.into_values());
+    for (word, why) in UNUSABLE {
+        assert!(unused.remove(word), "{word} is used by now, although {why}");
+    }
+    assert!(unused.is_empty(), "no case uses {unused:#?}: write one, or take the word out");
+}
+
+#[test]
+fn a_word_is_used_where_a_row_fills_it_in() {
+    let text = "purpose: Works.\nrequirement: R-x\nlevel: ${level}\nact: {sh: 'true'}\n\
+                expect: {allowed: {}}\nrows: {a: {with: {level: may}, waits_ms: 1}}\n";
+    let unused = unused(std::iter::once(text.to_owned()));
+    for word in ["Level=may", "Row.waits_ms", "Case.act", "Act.sh"] {
+        assert!(!unused.contains(word), "{word}");
+    }
+    for word in ["Level=must", "Case.waits_ms", "DuringEvent.resize", "Oracle.displayed"] {
+        assert!(unused.contains(word), "{word} {unused:#?}");
+    }
+}

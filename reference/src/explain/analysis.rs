@@ -1,0 +1,478 @@
+//! One finished run before its policy: the streams are read line by line, and a refusal without a
+//! message is inferred from the commands ([`FailureAnalysis`]).
+
+mod advice;
+mod indirect;
+
+use std::path::{Path, PathBuf};
+
+use boxproof_cases::protocol::Command;
+
+use super::cause::{self, FailureCause, LocatedDenial};
+use super::command_parser::{ParsedCommand, commands, of_line};
+use super::deciding_commands::{self, DecidingCommands};
+use super::errno_messages::RefusalClass;
+use super::message::{self, RefusalMessage};
+use super::operation::{self, PathRoles};
+use super::policy_index::{AccessKind, PolicyIndex};
+use super::resolve_path::{HostLookup, resolve};
+use super::rule::DenialRule;
+use super::script::{self, ScriptCommand, ShellScript};
+use super::{CompletedRun, RunDenial, download, ends, network, silent_commands};
+
+/// A run, with its policy and command lines parsed.
+pub(super) struct FailureAnalysis<'a> {
+    run: &'a CompletedRun<'a>,
+    look: HostLookup<'a>,
+    ground: PolicyIndex<'a>,
+    /// The lines of the command, and of the typed form.
+    lines: [Vec<ParsedCommand>; 2],
+    script: ShellScript,
+    roles: PathRoles,
+}
+
+impl<'a> FailureAnalysis<'a> {
+    /// Reads the command lines and the policy of `run`.
+    pub(super) fn new(run: &'a CompletedRun<'a>, look: HostLookup<'a>) -> Self {
+        let lines = [commands(run.command), run.original.map(of_line).unwrap_or_default()];
+        let script = match run.command {
+            Command::Shell(line) => script::parse(line),
+            Command::Argv(argv) => script::of_argv(argv),
+        };
+        let roles = PathRoles::new(&lines.concat(), run.cwd, look.link);
+        Self { run, look, ground: PolicyIndex::new(run, look.link), lines, script, roles }
+    }
+
+    fn commands(&self) -> impl Iterator<Item = &ParsedCommand> {
+        self.lines.iter().flatten()
+    }
+
+    fn runs(&self, programs: &[&str]) -> bool {
+        self.commands().any(|one| programs.contains(&one.program()))
+    }
+
+    /// Returns the refusal that is the cause of the failure.
+    pub(super) fn cause(&self) -> Option<FailureCause> {
+        let stderr = ends(self.run.stderr.unwrap_or_default());
+        let alone = |denial| FailureCause { denial, also: Vec::new() };
+        let found = self.handed_over(&stderr).map(alone).or_else(|| self.told_in(&stderr, true));
+        // Messages written to stderr may have gone to stdout.
+        let found = found.or_else(|| match self.redirects() || stderr.trim().is_empty() {
+            true => self.told_in(&ends(self.run.stdout), false),
+            false => None,
+        });
+        let found =
+            found.or_else(|| self.index(&stderr).or_else(|| self.database(&stderr)).map(alone));
+        let quiet = || self.quiet(self.run.stderr.is_some().then_some(&stderr)).map(alone);
+        found.or_else(quiet).or_else(|| self.found_no_service(&stderr).map(alone))
+    }
+
+    /// Returns the last refusal that the mechanism itself recorded and that can be the cause.
+    fn handed_over(&self, stderr: &str) -> Option<RunDenial> {
+        let refusal = |path: &PathBuf| {
+            let classes = [RefusalClass::Access, RefusalClass::Busy].into_iter();
+            let mut found =
+                classes.filter_map(|class| self.ground.refuses(path, AccessKind::Write, class));
+            let (rule, _) = found.next()?;
+            self.decides(path, "").then_some(())?;
+            Some(RunDenial { rule, op: Some("write"), path: Some(path.clone()), what: None })
+        };
+        let found = self.run.refused.iter().rev().find_map(refusal);
+        found.filter(|_| cause::ordinary(&lines(stderr)).is_none())
+    }
+
+    fn is_named(&self, denial: &RunDenial) -> bool {
+        let mut steps = Vec::new();
+        deciding_commands::collect(&self.script, &mut steps);
+        let mut words = steps.into_iter().flat_map(|step| step.words.iter().chain(&step.files));
+        words.any(|word| {
+            let mut bases = self.roles.bases.iter();
+            bases.any(|base| {
+                let real = resolve(base, word.as_ref(), true, self.look.link);
+                Some(&real) == denial.path.as_ref()
+            })
+        })
+    }
+
+    /// Returns whether a refusal at `path`, reported by `line`, can be the cause of the exit code.
+    fn decides(&self, path: &Path, line: &str) -> bool {
+        let leads = |word: &str| {
+            let word = word.split_once('=').map_or(word, |(_, value)| value);
+            let written = Path::new(word);
+            let mut real = self.roles.bases.iter().flat_map(|base| {
+                [true, false].map(|follows| resolve(base, written, follows, self.look.link))
+            });
+            let exact = real.clone().any(|real| real == path);
+            (exact || real.any(|real| path.starts_with(&real) || real.starts_with(path)))
+                .then_some(exact)
+        };
+        let mut steps = Vec::new();
+        deciding_commands::collect(&self.script, &mut steps);
+        cause::decides(&self.deciders(), &steps, after_shell(line), &leads)
+    }
+
+    fn deciders(&self) -> DecidingCommands<'_> {
+        deciding_commands::deciders(&self.script, self.run.exit_code.unwrap_or_default())
+    }
+
+    /// Returns whether the command line redirects stderr to stdout.
+    fn redirects(&self) -> bool {
+        let marks = ["2>&1", "|&", "&>"];
+        let text = self.run.command.to_argv().join(" ");
+        marks.iter().any(|mark| text.contains(mark))
+    }
+
+    /// Returns the refusal in `text` that is the cause; `on_stderr` if `text` was written to
+    /// stderr.
+    fn told_in(&self, text: &str, on_stderr: bool) -> Option<FailureCause> {
+        let lines = lines(text);
+        let deciders = self.deciders();
+        let (mut found, mut passed) = (Vec::new(), Vec::new());
+        for (at, line) in lines.iter().enumerate() {
+            let Some(complaint) = message::read(strip(line)) else { continue };
+            if self.is_echoed(line)
+                || is_noise(line)
+                || cause::compares(line)
+                || is_warning(&lines, at)
+                || cause::is_shown(&deciders, after_shell(line), on_stderr)
+            {
+                continue;
+            }
+            let beside = &lines[at.saturating_sub(3)..lines.len().min(at + 4)];
+            match self.judge(&complaint, line, beside) {
+                Some(denial) => {
+                    let whole = denial.path.as_ref();
+                    if whole.is_none_or(|path| self.decides(path, line)) {
+                        found.push(LocatedDenial { line: at, denial });
+                    }
+                }
+                None if self.stands_open(&complaint) => passed.push(at),
+                None => {}
+            }
+        }
+        cause::last(found, &lines, &passed)
+    }
+
+    /// Returns whether `line` is part of the command line, and so is no message of the system.
+    fn is_echoed(&self, line: &str) -> bool {
+        self.run
+            .command
+            .to_argv()
+            .iter()
+            .any(|word| word.contains(line.trim()) || word.replace('\\', "").contains(line.trim()))
+    }
+
+    /// Returns whether a complaint is about a path that exists and that the policy leaves open.
+    fn stands_open(&self, complaint: &RefusalMessage) -> bool {
+        let there = |path: &String| {
+            let mut bases = self.roles.bases.iter();
+            bases.any(|base| (self.look.there)(&resolve(base, path.as_ref(), true, self.look.link)))
+        };
+        matches!(complaint.class, RefusalClass::Access | RefusalClass::Permission)
+            && complaint.paths.iter().any(there)
+    }
+
+    fn judge(&self, complaint: &RefusalMessage, line: &str, beside: &[&str]) -> Option<RunDenial> {
+        match complaint.class {
+            RefusalClass::Network => return self.network_said(line),
+            RefusalClass::Privileges => {
+                return Some(runtime_denial("a program cannot gain privileges in it"));
+            }
+            RefusalClass::Permission if self.made_no_socket(line, beside) => return self.network(),
+            _ => {}
+        }
+        if complaint.class == RefusalClass::Permission && self.wants_namespaces(&complaint.words) {
+            return Some(runtime_denial("a system call that it closes"));
+        }
+        if complaint.class == RefusalClass::Missing {
+            return self.missing(complaint);
+        }
+        let said = operation::said(complaint.class, &complaint.words);
+        let here = complaint.paths.iter();
+        let mut here: Vec<RunDenial> =
+            here.filter_map(|path| self.at(path, said, complaint.class)).collect();
+        if !here.is_empty() {
+            // The one that the command line names is surely whole.
+            let at = here.iter().position(|denial| self.is_named(denial)).unwrap_or_default();
+            return Some(here.swap_remove(at));
+        }
+        if complaint.class == RefusalClass::CrossDevice
+            && let Some(denial) = self.moved(complaint)
+        {
+            return Some(denial);
+        }
+        if let Some(path) = complaint.paths.iter().find(|path| is_git_path(path)) {
+            let written = Path::new(".git").join(path);
+            return self.at(&written.to_string_lossy(), AccessKind::Write, complaint.class);
+        }
+        if is_connect(&complaint.words) && !complaint.paths.iter().any(|path| path.starts_with('/'))
+        {
+            return self.network();
+        }
+        let nameless = !complaint.paths.iter().any(|path| path.contains('/') || path.contains('.'));
+        if nameless && continues(line) {
+            let near = beside.iter().flat_map(|line| message::mentioned(strip(line)));
+            let words = beside.join(" ").to_lowercase();
+            let said = match said {
+                AccessKind::Unknown => operation::said(complaint.class, &words),
+                said => said,
+            };
+            let found = near.filter_map(|path| self.at(&path, said, complaint.class)).next();
+            if found.is_some() {
+                return found;
+            }
+        }
+        if nameless && complaint.class == RefusalClass::ReadOnly {
+            return self.somewhere();
+        }
+        self.lost_capability(complaint, line)
+    }
+
+    /// Returns the denial of the operation on `written`.
+    fn at(&self, written: &str, said: AccessKind, class: RefusalClass) -> Option<RunDenial> {
+        let set = self.run.policy.env.set.get("HOME").map(std::ffi::OsString::from);
+        let home = set.or_else(|| std::env::var_os("HOME"));
+        let below = ["~/", "$HOME/", "${HOME}/"].iter().find_map(|own| written.strip_prefix(own));
+        let written = match (&home, below) {
+            (Some(home), Some(rest)) => Path::new(home).join(rest),
+            _ => Path::new(written).to_owned(),
+        };
+        let text = written.to_string_lossy();
+        for base in &self.roles.bases {
+            for follows in [true, false] {
+                let path = resolve(base, &written, follows, self.look.link);
+                let op = match said {
+                    AccessKind::Unknown => self.roles.access_to(&path, &text),
+                    said => said,
+                };
+                if let Some((rule, op)) = self.ground.refuses(&path, op, class) {
+                    let op = Some(if op == AccessKind::Write { "write" } else { "read" });
+                    return Some(RunDenial { rule, op, path: Some(path), what: None });
+                }
+            }
+            if written.is_absolute() {
+                break;
+            }
+        }
+        None
+    }
+
+    /// Returns whether the socket itself was refused, as without any network: Node names the
+    /// address that it was for, Python the line that creates it.
+    fn made_no_socket(&self, line: &str, beside: &[&str]) -> bool {
+        let destination = line.split_once("connect EPERM ");
+        destination.is_some_and(|(_, destination)| !destination.starts_with('/'))
+            || beside.iter().any(|line| line.contains("_socket.socket.__init__("))
+                && self.commands().any(network::by_code)
+    }
+
+    /// Returns whether the command asks for user namespaces, which any user may create outside the
+    /// sandbox.
+    fn wants_namespaces(&self, words: &str) -> bool {
+        let own = |word: &String| match word.strip_prefix("--") {
+            Some(long) => long.starts_with("user") || long.starts_with("map-"),
+            None => word.starts_with('-') && word.contains(['U', 'r', 'c']),
+        };
+        words.contains("unshare")
+            && self.commands().any(|one| {
+                one.program() == "unshare" && one.words.iter().skip(1).any(own)
+                    || one.words.iter().any(|word| word.contains("CLONE_NEWUSER"))
+            })
+    }
+
+    /// that decided reaches any.
+    fn network_said(&self, line: &str) -> Option<RunDenial> {
+        let reaching = self.reaching();
+        let itself = || {
+            network::is_loopback(line)
+                || !reaching.is_empty() && reaching.iter().all(|step| network::is_to_itself(step))
+        };
+        let met = match self.run.refused_routes {
+            Some(routes) => routes > 0,
+            None => !itself(),
+        };
+        (met && !reaching.is_empty()).then(|| self.network()).flatten()
+    }
+
+    /// Commands that may have reached a host, of those that can be why.
+    fn reaching(&self) -> Vec<&ScriptCommand> {
+        let DecidingCommands { own, feeders } = self.deciders();
+        own.into_iter().chain(feeders).filter(|step| network::may_reach(step)).collect()
+    }
+
+    /// Returns whether a refused route is the cause, where the output names no other cause.
+    fn met_no_route(&self, stderr: &str) -> bool {
+        let text = match stderr.trim().is_empty() {
+            true => ends(self.run.stdout),
+            false => stderr.to_owned(),
+        };
+        if !self.is_of_package_manager(stderr) {
+            return false;
+        }
+        let lines = lines(&text);
+        let thrown = cause::ordinary(&lines).map(|at| lines[at]);
+        !self.reaching().is_empty() && thrown.is_none_or(network::is_of_network)
+    }
+
+    /// Returns whether a refused route can be what a package manager failed of, where one was run:
+    /// it asks for its own updates whatever it is told to do.
+    fn is_of_package_manager(&self, stderr: &str) -> bool {
+        let reaching = self.reaching();
+        if !reaching.iter().all(|step| step.program() == "npm") {
+            return true;
+        }
+        let code = self.run.exit_code.unwrap_or_default();
+        let shown = ends(self.run.stdout);
+        if shown.lines().any(|line| line.starts_with("> ")) {
+            return self.recipe_is_offline(code, stderr);
+        }
+        if let Some(code) = stderr.lines().find_map(|line| strip(line).strip_prefix("code ")) {
+            return network::is_code(code);
+        }
+        let mut own = stderr.lines().filter(|line| strip(line) != *line).peekable();
+        own.peek().is_none() || own.any(network::is_of_network)
+    }
+
+    fn network(&self) -> Option<RunDenial> {
+        self.ground.restricts_network().then_some(RunDenial {
+            rule: DenialRule::NetworkRestricted,
+            op: Some("connect"),
+            path: None,
+            what: None,
+        })
+    }
+
+    /// Returns the denial behind a failure without a message; `stderr` is none where it was not
+    /// captured.
+    fn quiet(&self, stderr: Option<&str>) -> Option<RunDenial> {
+        /// The exit code of curl for a file that it could not write.
+        const UNWRITTEN: i32 = 23;
+        /// The code of curl for a file that it could not read.
+        const UNREAD: i32 = 37;
+        let code = self.run.exit_code?;
+        let silent = stderr.is_some_and(|stderr| stderr.trim().is_empty());
+        if silent && code == UNWRITTEN && self.runs(&["curl"]) {
+            let mut named = self.roles.written().iter();
+            return named.find_map(|path| self.at(path, AccessKind::Write, RefusalClass::Access));
+        }
+        if silent && code == UNREAD && self.runs(&["curl"]) {
+            let words = self.commands().flat_map(|one| &one.words);
+            let mut named = words.filter_map(|word| word.strip_prefix("file://"));
+            return named.find_map(|path| self.at(path, AccessKind::Read, RefusalClass::Access));
+        }
+        if let Some(routes) = self.run.refused_routes {
+            let met = routes > 0 && self.met_no_route(stderr.unwrap_or_default());
+            return match met {
+                true => self.network(),
+                false => self.unseen(code, silent),
+            };
+        }
+        let said = stderr.unwrap_or(UNKNOWN);
+        let offline = |line: &[ParsedCommand]| {
+            network::failed(line, code, said) || download::is_why(line, code, said)
+        };
+        if self.lines.iter().any(|line| offline(line)) || self.recipe_is_offline(code, said) {
+            return self.network();
+        }
+        self.unseen(code, silent)
+    }
+
+    /// Returns the denial that a command without captured output would have met.
+    fn unseen(&self, code: i32, silent: bool) -> Option<RunDenial> {
+        let unseen = self.lines.iter().filter(|_| silent);
+        let unseen: Vec<_> = unseen.flat_map(|line| silent_commands::paths(line, code)).collect();
+        let absent = |path: &str| {
+            let real = resolve(self.run.cwd, path.as_ref(), true, self.look.link);
+            !(self.look.there)(&real)
+        };
+        // A file that does not exist cannot be read: its absence is the cause then.
+        if unseen.iter().any(|(path, op)| *op == AccessKind::Read && absent(path)) {
+            return None;
+        }
+        unseen.iter().find_map(|(path, op)| self.at(path, *op, RefusalClass::Access))
+    }
+
+    /// Returns whether a command that make or a package manager echoes on stdout failed for want of
+    /// a network.
+    fn recipe_is_offline(&self, code: i32, said: &str) -> bool {
+        let make = self.runs(&["make", "gmake"]);
+        if !make && !self.runs(&["npm", "yarn", "pnpm"]) {
+            return false;
+        }
+        let stdout = ends(self.run.stdout);
+        let shown = |line: &str| match make {
+            true => Some(line.to_owned()).filter(|line| !line.starts_with("make")),
+            false => line.strip_prefix("> ").map(str::to_owned),
+        };
+        let code = if make { download::of_recipe(said).unwrap_or(code) } else { code };
+        let shown = stdout.lines().filter_map(shown);
+        shown.into_iter().any(|line| network::failed(&of_line(&line), code, said))
+    }
+}
+
+/// A placeholder for a stderr that was not captured: it was not empty.
+const UNKNOWN: &str = "?";
+
+/// Returns the beginning of a line, long enough for a message with two paths.
+fn beginning(line: &str) -> &str {
+    /// Bytes.
+    const LONGEST: usize = 10 * 1024;
+    let end = line.char_indices().map(|(at, _)| at).find(|at| *at >= LONGEST);
+    end.map_or(line, |end| &line[..end])
+}
+
+fn lines(text: &str) -> Vec<&str> {
+    text.lines().map(beginning).collect()
+}
+
+/// Returns `line` without the prefix of a shell's message.
+fn after_shell(line: &str) -> &str {
+    let begin = message::shell_prefix(line);
+    line.get(begin..).unwrap_or(line).trim_start()
+}
+
+/// Returns whether line `at` is only a warning, and another message follows it.
+fn is_warning(lines: &[&str], at: usize) -> bool {
+    let warns = |line: &&str| {
+        let line = line.trim_start();
+        line.starts_with("warning: ") || line.contains(": warning: ")
+    };
+    let rest = lines.iter().skip(at + 1).filter(|line| !line.trim().is_empty());
+    warns(&lines[at]) && rest.into_iter().any(|line| !warns(line))
+}
+
+/// Returns whether a line continues another: the failure is in a line beside it.
+fn continues(line: &str) -> bool {
+    line.starts_with([' ', '\t'])
+        || line.contains("os error")
+        || line.starts_with("npm ")
+        || line.contains("[Errno")
+}
+
+/// Git names these from its own directory on.
+fn is_git_path(path: &str) -> bool {
+    ["refs/", "logs/", "objects/"].iter().any(|own| path.starts_with(own))
+}
+
+/// Complaints that are no failures.
+fn is_noise(line: &str) -> bool {
+    line.starts_with("sudo: unable to resolve host")
+}
+
+/// Returns whether a message is about a connection.
+fn is_connect(words: &str) -> bool {
+    let words: Vec<&str> = words.split(|c: char| !c.is_alphanumeric()).collect();
+    let socket = ["unix", "sock", "daemon"].iter().any(|word| words.contains(word));
+    !socket && ["connect", "sendto", "sendmsg", "socket"].iter().any(|word| words.contains(word))
+}
+
+/// Returns `line` without the prefix of package managers.
+fn strip(line: &str) -> &str {
+    let marks = ["npm ERR! ", "npm error ", "npm WARN ", "npm warn ", "error: uncaughtException: "];
+    marks.iter().find_map(|mark| line.strip_prefix(mark)).unwrap_or(line)
+}
+
+/// Returns the denial of something that has no path.
+fn runtime_denial(what: &'static str) -> RunDenial {
+    RunDenial { rule: DenialRule::RuntimeDenied, op: None, path: None, what: Some(what) }
+}

@@ -1,0 +1,176 @@
+//! Refusals that a message does not name plainly: a path not found because it is hidden, an
+//! operation that requires a capability, a read-only path without a name.
+
+use std::path::Path;
+
+use super::super::errno_messages::RefusalClass;
+use super::super::operation;
+use super::super::silent_commands;
+use super::{
+    AccessKind, DecidingCommands, DenialRule, FailureAnalysis, RefusalMessage, RunDenial,
+    is_connect, resolve,
+};
+
+/// Messages of git without a reason, and the file that git was to write.
+const UNEXPLAINED: [(&str, &str); 8] = [
+    ("could not write index", ".git/index"),
+    ("unable to write new index file", ".git/index"),
+    ("unable to write new_index file", ".git/index"),
+    ("could not lock config file .git/config", ".git/config"),
+    ("unable to create temporary object directory", ".git/objects"),
+    ("insufficient permission for adding an object", ".git/objects"),
+    ("unable to create directory for .git/refs", ".git/refs"),
+    ("unable to create directory for .git/logs", ".git/logs"),
+];
+
+/// Beginnings of messages that are the same for every reason why a file was not opened.
+const UNSAID: [&str; 3] = ["can't cd to", "couldn't open file", "node:"];
+
+/// Words in messages about operations that require a capability and name no path.
+const PRIVILEGED: [&str; 6] = ["niceness", "priority", "mount:", "setuid", "setgid", "set groups"];
+
+impl FailureAnalysis<'_> {
+    /// Returns the denial behind a path that was not found although it is on the host, or that
+    /// could not be made although the host has its directory, which the command cannot write in.
+    pub(super) fn missing(&self, complaint: &RefusalMessage) -> Option<RunDenial> {
+        let says = |word: &str| complaint.words.contains(word);
+        let makes = says("mkdir") || says("creat");
+        let there = |path: &Path| (self.look.there)(path);
+        let denied =
+            |rule, op, path| Some(RunDenial { rule, op: Some(op), path: Some(path), what: None });
+        let paths = complaint.paths.iter().flat_map(|written| {
+            let bases = self.roles.bases.iter();
+            let real = move |base| resolve(base, written.as_ref(), true, self.look.link);
+            bases.map(move |base| (written, real(base)))
+        });
+        paths.into_iter().find_map(|(written, path)| {
+            if there(&path) {
+                let unsaid = UNSAID.iter().any(|words| says(words));
+                let entered = unsaid
+                    .then(|| self.ground.refuses(&path, AccessKind::Read, RefusalClass::Access));
+                let entered = entered.flatten().map(|(rule, _)| rule);
+                let rule = self.ground.lacks(&path).or(entered);
+                if rule.is_some() && self.roles.access_to(&path, written) == AccessKind::Write {
+                    let refused =
+                        self.ground.refuses(&path, AccessKind::Write, RefusalClass::Access);
+                    return refused.and_then(|(rule, _)| denied(rule, "write", path));
+                }
+                return rule.and_then(|rule| denied(rule, "read", path));
+            }
+            // The missing path was to be made where the sandbox does not even have its directory.
+            let hidden = |parent: &Path| there(parent) && self.ground.lacks(parent).is_some();
+            let above = || path.ancestors().skip(1).find(|parent| there(parent));
+            let made = || {
+                self.roles.access_to(&path, written) != AccessKind::Read
+                    && above().is_some_and(hidden)
+            };
+            let fits = makes && path.parent().is_some_and(there) || made();
+            let refused = self
+                .ground
+                .refuses(&path, AccessKind::Write, RefusalClass::Access)
+                .filter(|_| fits);
+            refused.and_then(|(rule, _)| denied(rule, "write", path))
+        })
+    }
+
+    /// A move between two places that are one file system on the host.
+    pub(super) fn moved(&self, complaint: &RefusalMessage) -> Option<RunDenial> {
+        let [to, from, ..] = &complaint.paths[..] else { return None };
+        let base = self.roles.bases.first()?;
+        let [to, from] = [to, from].map(|one| resolve(base, one.as_ref(), true, self.look.link));
+        let same = (self.look.device)(&to) == (self.look.device)(&from);
+        let rule = self.ground.moves([&to, &from]).filter(|_| same)?;
+        Some(RunDenial { rule, op: Some("write"), path: Some(to), what: None })
+    }
+
+    /// Returns the denial of an operation that root may do outside the sandbox, and a command
+    /// without capabilities may not.
+    pub(super) fn lost_capability(
+        &self,
+        complaint: &RefusalMessage,
+        line: &str,
+    ) -> Option<RunDenial> {
+        let bases = || self.roles.bases.iter();
+        let real = |path: &String| {
+            bases()
+                .map(|base| resolve(base, path.as_ref(), true, self.look.link))
+                .find(|path| (self.look.there)(path) || path.parent().is_some_and(self.look.there))
+        };
+        let path = complaint.paths.iter().find_map(real);
+        let runs = path.as_ref().is_none_or(|path| (self.look.runs)(path));
+        let executes = ["exec", "cannot run"].iter().any(|said| complaint.words.contains(said))
+            || self
+                .commands()
+                .any(|one| complaint.paths.iter().any(|path| one.words.first() == Some(path)));
+        let asks = |said: &str| line.contains(said);
+        let fits = match complaint.class {
+            RefusalClass::Permission => !is_connect(&complaint.words),
+            RefusalClass::Access if path.is_some() => runs || !executes,
+            RefusalClass::Access => PRIVILEGED.iter().any(|said| asks(said)),
+            _ => false,
+        };
+        let what = Some("a command has no capabilities in it, not even root's");
+        (fits && self.run.root && !line.contains("(publickey")).then_some(RunDenial {
+            rule: DenialRule::RuntimeDenied,
+            op: None,
+            path: None,
+            what,
+        })
+    }
+
+    /// Returns the denial of a change whose path the message does not name.
+    pub(super) fn somewhere(&self) -> Option<RunDenial> {
+        let named = self.roles.written().iter().map(String::as_str);
+        // Git says of its objects only that they were not written.
+        let gits = self.runs(&["git"]).then_some(".git/objects");
+        let named = named.chain(gits);
+        let code = self
+            .commands()
+            .flat_map(|one| &one.words)
+            .flat_map(|code| silent_commands::literals(code));
+        let code: Vec<String> =
+            code.filter(|(_, op)| *op == AccessKind::Write).map(|(path, _)| path).collect();
+        let mut named = named.chain(code.iter().map(String::as_str));
+        let found = named.find_map(|path| self.at(path, AccessKind::Write, RefusalClass::ReadOnly));
+        let DecidingCommands { own, feeders } = self.deciders();
+        let words = own.iter().chain(&feeders).flat_map(|step| step.words.iter().skip(1));
+        let mut words = words.filter(|word| word.contains('/'));
+        found.or_else(|| {
+            words.find_map(|word| self.at(word, AccessKind::Write, RefusalClass::ReadOnly))
+        })
+    }
+
+    /// Git says of some of its files that they were not written, and not why.
+    pub(super) fn index(&self, text: &str) -> Option<RunDenial> {
+        // Of another repository it was to send something to.
+        let pushed = text.contains("unpack failed: ").then(|| text.lines());
+        let to = pushed.and_then(|mut lines| lines.find_map(|line| line.strip_prefix("To ")));
+        if let Some(to) = to {
+            let to = Path::new(to.strip_prefix("file://").unwrap_or(to));
+            let objects = ["objects", ".git/objects"].map(|objects| to.join(objects));
+            let mut found = objects.iter();
+            return found.find_map(|at| {
+                self.at(&at.to_string_lossy(), AccessKind::Write, RefusalClass::Access)
+            });
+        }
+        let said = UNEXPLAINED.iter().filter(|(said, _)| text.contains(said));
+        said.into_iter()
+            .find_map(|(_, path)| self.at(path, AccessKind::Write, RefusalClass::Access))
+    }
+
+    /// A database names no file: it is one that the code names.
+    pub(super) fn database(&self, text: &str) -> Option<RunDenial> {
+        let said = ["unable to open database file", "attempt to write a readonly database"];
+        if !said.iter().any(|said| text.contains(said)) {
+            return None;
+        }
+        let code = self
+            .commands()
+            .flat_map(operation::code)
+            .flat_map(|code| silent_commands::literals(code));
+        let operands = self.commands().filter(|one| one.program() == "sqlite3");
+        let operands = operands.flat_map(|one| one.operands().take(1)).map(str::to_owned);
+        let mut named = code.map(|(path, _)| path).chain(operands);
+        named.find_map(|path| self.at(&path, AccessKind::Write, RefusalClass::Access))
+    }
+}

@@ -1,0 +1,349 @@
+//! The simple commands of a line with their words and redirections, nested shells unfolded
+//! ([`commands`]). Parses only as much of the shell grammar as naming paths requires.
+
+use boxproof_cases::protocol::Command;
+
+/// The maximum depth of nested shells that are unfolded.
+const DEEPEST: usize = 4;
+/// The number of bytes of a line that are parsed.
+const LONGEST: usize = 64 * 1024;
+
+/// The operator between a command and the next one.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub(super) enum FollowingOperator {
+    /// No operator, or one that ignores the exit status.
+    #[default]
+    Whatever,
+    /// A pipe to the next one.
+    Pipe,
+    /// The next one is run if it fails.
+    Or,
+}
+
+/// The file for discarded output.
+pub(super) const NOTHING: &str = "/dev/null";
+
+/// One program with its arguments, and where its streams go.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub(super) struct ParsedCommand {
+    /// Program first; its directory is left out.
+    pub(super) words: Vec<String>,
+    pub(super) writes: Vec<String>,
+    pub(super) reads: Vec<String>,
+    pub(super) then: FollowingOperator,
+    /// Its stderr is discarded.
+    pub(super) hushed: bool,
+    /// Keywords that stood before it.
+    pub(super) led: Vec<String>,
+    /// It is a shell whose script was unfolded.
+    pub(super) unfolded: bool,
+}
+
+impl ParsedCommand {
+    /// Returns whether `keyword` precedes it.
+    pub(super) fn is_led_by(&self, keyword: &str) -> bool {
+        self.led.iter().any(|led| led == keyword)
+    }
+
+    /// Returns whether it ends its shell, or itself, with `status`.
+    pub(super) fn exits_with(&self, status: i32) -> bool {
+        match self.program() {
+            "exit" | "return" => self.words.get(1).is_some_and(|word| word.parse() == Ok(status)),
+            "false" => status == 1,
+            _ => false,
+        }
+    }
+
+    /// The program's name.
+    pub(super) fn program(&self) -> &str {
+        self.words.first().map_or("", |word| word.rsplit('/').next().unwrap_or(word))
+    }
+
+    /// Arguments that are no options.
+    pub(super) fn operands(&self) -> impl Iterator<Item = &str> {
+        let args = self.words.iter().skip(1).map(String::as_str);
+        args.filter(|word| !word.starts_with('-') || *word == "-")
+    }
+
+    /// The word behind single letters of which `letter` is the last: `-so FILE`.
+    pub(super) fn bundled(&self, letter: char) -> Option<&str> {
+        let ends = |word: &String| {
+            let letters = word.strip_prefix('-').filter(|rest| rest.len() > 1);
+            letters.is_some_and(|letters| {
+                letters.ends_with(letter) && letters.chars().all(|c| c.is_ascii_alphabetic())
+            })
+        };
+        let at = self.words.iter().skip(1).position(ends)?;
+        self.words.get(at + 2).map(String::as_str)
+    }
+
+    /// Returns the value of option `name`, which is a word of its own or part of the option's word.
+    pub(super) fn option(&self, names: &[&str]) -> Option<&str> {
+        let mut args = self.words.iter().skip(1);
+        while let Some(word) = args.next() {
+            for name in names {
+                match word.strip_prefix(name) {
+                    Some("") => return args.next().map(String::as_str),
+                    Some(rest) if name.starts_with("--") => {
+                        if let Some(value) = rest.strip_prefix('=') {
+                            return Some(value);
+                        }
+                    }
+                    Some(rest) if name.len() == 2 => return Some(rest),
+                    _ => {}
+                }
+            }
+        }
+        None
+    }
+}
+
+/// Returns the simple commands of `command`, and of the lines that it passes to other shells.
+pub(super) fn commands(command: &Command) -> Vec<ParsedCommand> {
+    let mut found = Vec::new();
+    match command {
+        Command::Shell(line) => shell(line, 0, &mut found),
+        Command::Argv(argv) => {
+            unfold(
+                ParsedCommand { words: argv.clone(), ..ParsedCommand::default() },
+                0,
+                &mut found,
+            );
+        }
+    }
+    found
+}
+
+/// Returns the simple commands of one line.
+pub(super) fn of_line(line: &str) -> Vec<ParsedCommand> {
+    let mut found = Vec::new();
+    shell(line, 0, &mut found);
+    found
+}
+
+const WRAPPERS: [&str; 13] = [
+    "env", "sudo", "time", "nice", "nohup", "command", "exec", "builtin", "timeout", "xargs",
+    "stdbuf", "setsid", "doas",
+];
+const SHELLS: [&str; 7] = ["sh", "bash", "dash", "zsh", "ksh", "ash", "busybox"];
+const KEYWORDS: [&str; 12] =
+    ["if", "then", "else", "elif", "do", "while", "until", "!", "{", "fi", "done", "}"];
+
+fn unfold(mut simple: ParsedCommand, depth: usize, found: &mut Vec<ParsedCommand>) {
+    while let Some(first) = simple.words.first() {
+        let assigns = first.split_once('=').is_some_and(|(name, _)| {
+            !name.is_empty() && name.chars().all(|c| c.is_alphanumeric() || c == '_')
+        });
+        let wraps = WRAPPERS.contains(&simple.program()) && simple.words.len() > 1;
+        if assigns || KEYWORDS.contains(&first.as_str()) {
+            let word = simple.words.remove(0);
+            simple.led.extend(Some(word).filter(|_| !assigns));
+        } else if wraps {
+            let timed = simple.program() == "timeout";
+            simple.words.remove(0);
+            while simple.words.len() > 1 && simple.words[0].starts_with('-') {
+                simple.words.remove(0);
+            }
+            if timed && simple.words.len() > 1 {
+                simple.words.remove(0);
+            }
+        } else {
+            break;
+        }
+    }
+    let script = SHELLS.contains(&simple.program()).then(|| script(&simple.words)).flatten();
+    if let Some(script) = script.filter(|_| depth < DEEPEST) {
+        shell(&script, depth + 1, found);
+        simple.unfolded = true;
+        if let Some(last) = found.last_mut() {
+            last.then = simple.then;
+        }
+    }
+    found.push(simple);
+}
+
+/// Returns the script that a shell is given with `-c`.
+fn script(words: &[String]) -> Option<String> {
+    let is_c =
+        |word: &String| word.starts_with('-') && !word.starts_with("--") && word.ends_with('c');
+    let at = words.iter().position(is_c)?;
+    words.get(at + 1).cloned()
+}
+
+/// The role of the next word.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum WordTarget {
+    Word,
+    Write,
+    Read,
+    Nothing,
+}
+
+struct CommandParser<'a> {
+    found: &'a mut Vec<ParsedCommand>,
+    depth: usize,
+    now: ParsedCommand,
+    word: Option<String>,
+    next: WordTarget,
+    /// The current redirection is one of stderr.
+    of_stderr: bool,
+}
+
+impl CommandParser<'_> {
+    fn end_word(&mut self) {
+        let Some(word) = self.word.take() else { return };
+        match std::mem::replace(&mut self.next, WordTarget::Word) {
+            WordTarget::Word => self.now.words.push(word),
+            WordTarget::Write => {
+                self.now.hushed |= self.of_stderr;
+                self.now.writes.push(word);
+            }
+            WordTarget::Read => self.now.reads.push(word),
+            WordTarget::Nothing => {
+                let along = self.now.writes.iter().any(|to| to == NOTHING);
+                self.now.hushed |= self.of_stderr && along;
+            }
+        }
+    }
+
+    fn end_command(&mut self, then: FollowingOperator) {
+        self.end_word();
+        let mut now = std::mem::take(&mut self.now);
+        if now != ParsedCommand::default() {
+            now.then = then;
+            unfold(now, self.depth, self.found);
+        } else if let Some(last) =
+            self.found.last_mut().filter(|_| then != FollowingOperator::Whatever)
+        {
+            // An operator behind brackets applies to the commands inside them.
+            last.then = then;
+        }
+    }
+
+    fn add(&mut self, ch: char) {
+        self.word.get_or_insert_default().push(ch);
+    }
+
+    /// Reads a redirection sign; the word before it may be a descriptor.
+    fn redirect(&mut self, next: WordTarget) {
+        let number =
+            self.word.as_ref().is_some_and(|w| w.chars().all(|c| c.is_ascii_digit() || c == '&'));
+        let of_stderr = self.word.as_deref() == Some("2");
+        if number {
+            self.word = None;
+        }
+        self.end_word();
+        self.of_stderr = of_stderr;
+        self.next = next;
+    }
+}
+
+fn shell(line: &str, depth: usize, found: &mut Vec<ParsedCommand>) {
+    let mut chars = line.get(..line.len().min(LONGEST)).unwrap_or(line).chars().peekable();
+    let mut parser = CommandParser {
+        found,
+        depth,
+        now: ParsedCommand::default(),
+        word: None,
+        next: WordTarget::Word,
+        of_stderr: false,
+    };
+    while let Some(ch) = chars.next() {
+        match ch {
+            '\'' => {
+                parser.word.get_or_insert_default();
+                chars.by_ref().take_while(|c| *c != '\'').for_each(|c| parser.add(c));
+            }
+            '"' => {
+                parser.word.get_or_insert_default();
+                while let Some(c) = chars.next().filter(|c| *c != '"') {
+                    let escaped = if c == '\\' { chars.next() } else { None };
+                    parser.add(escaped.unwrap_or(c));
+                }
+            }
+            '\\' => chars.next().into_iter().for_each(|c| parser.add(c)),
+            '#' if parser.word.is_none() => {
+                chars.by_ref().take_while(|c| *c != '\n').for_each(drop);
+                parser.end_command(FollowingOperator::Whatever);
+            }
+            '>' => {
+                parser.redirect(WordTarget::Write);
+                while chars.next_if(|c| matches!(c, '>' | '|')).is_some() {}
+                if chars.next_if_eq(&'&').is_some() {
+                    let copied = chars.peek().is_some_and(|c| c.is_ascii_digit() || *c == '-');
+                    parser.next = if copied { WordTarget::Nothing } else { WordTarget::Write };
+                }
+            }
+            '<' => {
+                parser.redirect(WordTarget::Read);
+                if chars.next_if(|c| matches!(c, '<' | '&')).is_some() {
+                    parser.next = WordTarget::Nothing;
+                    chars.next_if(|c| matches!(c, '<' | '-'));
+                }
+            }
+            '&' if chars.peek() == Some(&'>') => {
+                parser.end_word();
+                parser.word = Some("2".to_owned());
+            }
+            '|' => {
+                let is_or = chars.next_if_eq(&'|').is_some();
+                let pipe = FollowingOperator::Pipe;
+                parser.end_command(if is_or { FollowingOperator::Or } else { pipe });
+            }
+            ';' | '&' | '\n' | '(' | ')' | '`' => parser.end_command(FollowingOperator::Whatever),
+            '$' if chars.peek() == Some(&'(') => parser.end_word(),
+            c if c.is_whitespace() => parser.end_word(),
+            c => parser.add(c),
+        }
+    }
+    parser.end_command(FollowingOperator::Whatever);
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use rstest::rstest;
+
+    #[rstest]
+    #[case("echo x > /etc/x 2>&1", "echo x|/etc/x|")]
+    #[case("a 'b c' \"d\\\"e\" f\\ g", "a b c d\"e f g||")]
+    #[case("cat < in >> out && b", "cat|out|in;b||")]
+    #[case("X=1 sudo -n timeout 5 rm a", "rm a||")]
+    #[case("bash -lc 'rm -rf x; ls'", "rm -rf x||;ls||;bash -lc rm -rf x; ls||")]
+    #[case("a $(b c) | d # e > f", "a||;b c||;d||")]
+    #[case("a &> f", "a|f|")]
+    #[case("a 2>/dev/null || exit 3", "a|/dev/null|;exit 3||")]
+    fn lines_are_taken_apart(#[case] line: &str, #[case] due: &str) {
+        let found = of_line(line)
+            .into_iter()
+            .map(|one| [one.words, one.writes, one.reads].map(|list| list.join(" ")).join("|"));
+        assert_eq!(found.collect::<Vec<_>>().join(";"), due);
+    }
+
+    #[rstest]
+    #[case("a | b", "a pipe,b")]
+    #[case("a || b; c && d", "a or,b,c,d")]
+    #[case("x=$(a) || b", "a or,b")]
+    #[case("(a | b) || c", "a pipe,b or,c")]
+    #[case("if ! a; then b; fi", "a if !,b then")]
+    #[case("a 2>/dev/null", "a hushed")]
+    #[case("a &>/dev/null", "a hushed")]
+    #[case("a >/dev/null 2>&1", "a hushed")]
+    #[case("a >/dev/null", "a")]
+    #[case("a 2>f", "a hushed")]
+    #[case("sh -c 'a | b' || c", "a pipe,b or,sh or,c")]
+    fn what_stands_between_commands_is_kept(#[case] line: &str, #[case] due: &str) {
+        let shown = |one: ParsedCommand| {
+            let then = match one.then {
+                FollowingOperator::Whatever => "",
+                FollowingOperator::Pipe => " pipe",
+                FollowingOperator::Or => " or",
+            };
+            let hushed = if one.hushed { " hushed" } else { "" };
+            let led: String = one.led.iter().map(|word| format!(" {word}")).collect();
+            format!("{}{then}{hushed}{led}", one.program())
+        };
+        let found = of_line(line).into_iter().filter(|one| !one.program().is_empty()).map(shown);
+        assert_eq!(found.collect::<Vec<_>>().join(","), due);
+    }
+}

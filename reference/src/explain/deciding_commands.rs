@@ -1,0 +1,324 @@
+//! The commands of a line that can have made its exit code ([`deciders`]), and the commands whose
+//! output these depend on. Pure.
+
+use super::script::{CommandConnector, ScriptCommand, ScriptNode, ShellScript};
+
+/// Commands that can be why a line ended as it did.
+#[derive(Debug, Default)]
+pub(super) struct DecidingCommands<'a> {
+    /// The exit code is theirs.
+    pub(super) own: Vec<&'a ScriptCommand>,
+    /// Commands that write, set or make the input of those in `own`.
+    pub(super) feeders: Vec<&'a ScriptCommand>,
+}
+
+/// The exit status with which a script is ended explicitly.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum ExitAction {
+    /// The given status.
+    With(i32),
+    /// The status of the command before, or an unknown one.
+    Unknown,
+}
+
+struct DeciderSearch<'a> {
+    code: i32,
+    functions: Vec<(&'a str, &'a ShellScript)>,
+    found: DecidingCommands<'a>,
+    /// The number of functions that are being expanded.
+    depth: usize,
+}
+
+/// The maximum depth of nested functions that are expanded.
+const DEEPEST: usize = 8;
+
+/// Returns the commands of `script` that can have made its exit code `code`.
+pub(super) fn deciders(script: &ShellScript, code: i32) -> DecidingCommands<'_> {
+    let mut functions = Vec::new();
+    collect_functions(script, &mut functions);
+    let mut course =
+        DeciderSearch { code, functions, found: DecidingCommands::default(), depth: 0 };
+    course.script(script);
+    let mut all = Vec::new();
+    collect(script, &mut all);
+    let DeciderSearch { mut found, .. } = course;
+    let mut seen: Vec<*const ScriptCommand> = Vec::new();
+    let mut is_new = |step: &&ScriptCommand| {
+        let step: *const ScriptCommand = *step;
+        let new = !seen.contains(&step);
+        seen.push(step);
+        new
+    };
+    found.own.retain(&mut is_new);
+    found.feeders.retain(&mut is_new);
+    feed(&mut found, &all);
+    found
+}
+
+/// Every command of `script`, in order, those in words of others first.
+pub(super) fn collect<'a>(script: &'a ShellScript, found: &mut Vec<&'a ScriptCommand>) {
+    for (node, _) in &script.parts {
+        match node {
+            ScriptNode::Step(step) => {
+                step.inner.iter().for_each(|line| collect(line, found));
+                found.push(step);
+            }
+            ScriptNode::Group(script) | ScriptNode::Function(_, script) => collect(script, found),
+            ScriptNode::Choice { asked, done } => {
+                asked.iter().chain(done).for_each(|script| collect(script, found));
+            }
+        }
+    }
+}
+
+fn collect_functions<'a>(script: &'a ShellScript, found: &mut Vec<(&'a str, &'a ShellScript)>) {
+    for (node, _) in &script.parts {
+        match node {
+            ScriptNode::Function(name, body) => found.push((name, body)),
+            ScriptNode::Group(script) => collect_functions(script, found),
+            _ => {}
+        }
+    }
+}
+
+/// Adds the commands that made the input of `found`: variables, and files of the same name.
+fn feed<'a>(found: &mut DecidingCommands<'a>, all: &[&'a ScriptCommand]) {
+    let mut at = 0;
+    loop {
+        let known: Vec<&ScriptCommand> = found.own.iter().chain(&found.feeders).copied().collect();
+        let Some(one) = known.get(at) else { return };
+        at += 1;
+        for other in all {
+            let new = !known.iter().chain(&found.feeders).any(|step| std::ptr::eq(*step, *other));
+            if new && works_with(one, other) {
+                found.feeders.push(other);
+            }
+        }
+    }
+}
+
+fn works_with(one: &ScriptCommand, other: &ScriptCommand) -> bool {
+    let words = || one.words.iter().skip(1).chain(&one.files);
+    let mut inner = Vec::new();
+    one.inner.iter().for_each(|line| collect(line, &mut inner));
+    if inner.iter().any(|step| std::ptr::eq(*step, other)) {
+        return true;
+    }
+    let named = |name: &String| {
+        let forms = [format!("${name}"), format!("${{{name}")];
+        words().any(|word| forms.iter().any(|form| word.contains(form)))
+    };
+    let is_name = |word: &&String| {
+        !word.starts_with(['-', '$', '+']) && word.len() > 1 && word.parse::<f64>().is_err()
+    };
+    let shares = |word: &String| words().any(|own| own == word);
+    let makes = other.words.iter().skip(1).chain(&other.files);
+    other.sets.iter().any(named) || makes.filter(is_name).any(shares)
+}
+
+impl<'a> DeciderSearch<'a> {
+    fn script(&mut self, script: &'a ShellScript) {
+        let mut lists: Vec<&[(ScriptNode, CommandConnector)]> = Vec::new();
+        let mut begin = 0;
+        for (at, (node, joint)) in script.parts.iter().enumerate() {
+            if matches!(node, ScriptNode::Function(..)) {
+                begin = at + 1;
+            } else if *joint == CommandConnector::Then {
+                lists.push(&script.parts[begin..=at]);
+                begin = at + 1;
+            }
+        }
+        if begin < script.parts.len() {
+            lists.push(&script.parts[begin..]);
+        }
+        let Some((last, before)) = lists.split_last() else { return };
+        // One that ends it with this very code is why.
+        let ending: Vec<_> = before.iter().filter(|list| self.ends_in(list)).copied().collect();
+        let plain = |list: &[(ScriptNode, CommandConnector)]| matches!(list, [(node, _)] if exit_of(node).is_some());
+        if script.errexit {
+            lists.iter().for_each(|list| self.list(list, script.pipefail));
+        } else if plain(last) {
+            before.iter().for_each(|list| self.list(list, script.pipefail));
+        } else {
+            ending.iter().for_each(|list| self.list(list, script.pipefail));
+            self.list(last, script.pipefail);
+        }
+    }
+
+    /// Returns whether a part of `list` ends the script with the exit code of the run.
+    fn ends_in(&self, list: &[(ScriptNode, CommandConnector)]) -> bool {
+        list.iter().any(|(node, _)| self.ends(node))
+    }
+
+    fn ends(&self, node: &ScriptNode) -> bool {
+        match node {
+            ScriptNode::Step(_) => exit_of(node).is_some_and(|exit| {
+                matches!(exit, ExitAction::Unknown) || exit == ExitAction::With(self.code)
+            }),
+            ScriptNode::Group(script) => script.parts.iter().any(|(node, _)| self.ends(node)),
+            ScriptNode::Choice { done, .. } => {
+                done.iter().any(|script| script.parts.iter().any(|(node, _)| self.ends(node)))
+            }
+            ScriptNode::Function(..) => false,
+        }
+    }
+
+    /// Pipelines that `&&` and `||` join.
+    fn list(&mut self, list: &'a [(ScriptNode, CommandConnector)], pipefail: bool) {
+        let mut pipelines: Vec<&'a [(ScriptNode, CommandConnector)]> = Vec::new();
+        let mut begin = 0;
+        for (at, (_, joint)) in list.iter().enumerate() {
+            if *joint != CommandConnector::Pipe || at + 1 == list.len() {
+                pipelines.push(&list[begin..=at]);
+                begin = at + 1;
+            }
+        }
+        for (at, pipeline) in pipelines.iter().enumerate() {
+            let joint = pipeline.last().map_or(CommandConnector::Then, |(_, joint)| *joint);
+            let after = pipelines.get(at + 1..).unwrap_or_default();
+            if joint == CommandConnector::Or && !self.is_answered_for(after) {
+                continue;
+            }
+            self.pipeline(pipeline, pipefail);
+        }
+    }
+
+    /// Returns whether the commands that run after a failure pass the failure on.
+    fn is_answered_for(&self, after: &[&[(ScriptNode, CommandConnector)]]) -> bool {
+        let Some([(node, _), ..]) = after.first() else { return true };
+        let ends = |node: &ScriptNode| match exit_of(node) {
+            Some(ExitAction::With(code)) => Some(code == self.code),
+            Some(ExitAction::Unknown) => Some(true),
+            None => None,
+        };
+        match node {
+            ScriptNode::Step(step) if succeeds(step) => false,
+            ScriptNode::Group(script) => {
+                let told = script.parts.iter().rev().find_map(|(node, _)| ends(node));
+                let last = script.parts.last().is_some_and(
+                    |(node, _)| matches!(node, ScriptNode::Step(step) if succeeds(step)),
+                );
+                told.unwrap_or(!last)
+            }
+            node => ends(node).unwrap_or(true),
+        }
+    }
+
+    fn pipeline(&mut self, pipeline: &'a [(ScriptNode, CommandConnector)], pipefail: bool) {
+        let Some(((last, _), before)) = pipeline.split_last() else { return };
+        for (node, _) in before {
+            let mut course = DeciderSearch {
+                functions: self.functions.clone(),
+                found: DecidingCommands::default(),
+                ..*self
+            };
+            course.node(node);
+            let DecidingCommands { own, feeders } = course.found;
+            let to = if pipefail { &mut self.found.own } else { &mut self.found.feeders };
+            to.extend(own);
+            self.found.feeders.extend(feeders);
+        }
+        self.node(last);
+    }
+
+    fn node(&mut self, node: &'a ScriptNode) {
+        match node {
+            ScriptNode::Step(step) => self.step(step),
+            ScriptNode::Group(script) => self.script(script),
+            ScriptNode::Choice { asked, done } => {
+                for script in asked {
+                    let mut steps = Vec::new();
+                    collect(script, &mut steps);
+                    self.found.feeders.extend(steps);
+                }
+                done.iter().for_each(|script| self.script(script));
+            }
+            ScriptNode::Function(..) => {}
+        }
+    }
+
+    fn step(&mut self, step: &'a ScriptCommand) {
+        let body = self.functions.iter().rev().find(|(name, _)| *name == step.program());
+        if let Some((_, body)) = body.filter(|_| self.depth < DEEPEST) {
+            let body = *body;
+            self.depth += 1;
+            self.script(body);
+            self.depth -= 1;
+            return;
+        }
+        let is_assignment = step.words.is_empty();
+        step.inner.iter().filter(|_| is_assignment).for_each(|script| self.script(script));
+        if !is_assignment && (!succeeds(step) || !step.files.is_empty()) {
+            self.found.own.push(step);
+        }
+    }
+}
+
+/// Returns the exit status that `node` ends its list with, if `node` is an `exit` or `return`.
+fn exit_of(node: &ScriptNode) -> Option<ExitAction> {
+    let ScriptNode::Step(step) = node else { return None };
+    match (step.program(), step.words.get(1)) {
+        ("exit" | "return", None) => Some(ExitAction::Unknown),
+        ("exit" | "return", Some(word)) => Some(
+            word.parse().map_or(ExitAction::Unknown, |code: i32| ExitAction::With(code & 0xff)),
+        ),
+        _ => None,
+    }
+}
+
+/// Returns whether `step` succeeds with any arguments.
+fn succeeds(step: &ScriptCommand) -> bool {
+    matches!(step.program(), "true" | ":" | "echo" | "printf")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::script::parse;
+    use super::*;
+    use rstest::rstest;
+
+    #[rstest]
+    #[case("a", 1, "a|")]
+    #[case("a; b", 1, "b|")]
+    #[case("a && b", 1, "a b|")]
+    #[case("a || true; b", 1, "b|")]
+    #[case("a || b", 1, "a b|")]
+    #[case("a; exit 3", 3, "a|")]
+    #[case("a || exit 3; b", 3, "a exit b|")]
+    #[case("a || exit 3; b", 2, "b|")]
+    #[case("a || { echo no; exit 3; }; b", 3, "a b|")]
+    #[case("a || { echo no; }; b", 3, "b|")]
+    #[case("a || (echo no; exit 3)", 3, "a|")]
+    #[case("a | b", 1, "b|a")]
+    #[case("set -o pipefail; a | b", 1, "a b|")]
+    #[case("bash -o pipefail -c 'a | b'", 1, "a b|")]
+    #[case("sh -ec 'a; b'", 1, "a b|")]
+    #[case("sh -c 'a; b'", 1, "b|")]
+    #[case("set -e; a; b", 1, "set a b|")]
+    #[case("if a; then b; fi", 1, "b|a")]
+    #[case("if ! a; then exit 9; fi", 9, "|a")]
+    #[case("while ! a; do exit 4; done", 4, "|a")]
+    #[case("for x in 1 2; do a $x || exit 3; done", 3, "a exit|")]
+    #[case("x=$(a)", 1, "a|")]
+    #[case("x=$(a | b); [ -n \"$x\" ]", 1, "[| a b")]
+    #[case("x=1; a $x", 1, "a|")]
+    #[case("test \"$(a)\" = 200", 1, "test|a")]
+    #[case("a -o f1; b f1", 1, "b|a")]
+    #[case("a > f1; b f1", 1, "b|a")]
+    #[case("f() { a; }; f", 1, "a|")]
+    #[case("timeout 5 env X=1 a", 1, "a|")]
+    #[case("cat <<E\nb; c\nE\na", 1, "a|")]
+    #[case("eval 'a; b'", 1, "b|")]
+    #[case("a & b", 1, "b|")]
+    #[case("(a; b) && c", 1, "b c|")]
+    #[case("case $x in a) b;; *) c;; esac", 1, "a b c|")]
+    #[case(") ) fi a", 1, "a|")]
+    fn the_commands_that_decide(#[case] line: &str, #[case] code: i32, #[case] due: &str) {
+        let script = parse(line);
+        let found = deciders(&script, code);
+        let names = |steps: &[&ScriptCommand]| {
+            steps.iter().map(|step| step.program()).collect::<Vec<_>>().join(" ")
+        };
+        assert_eq!(format!("{}|{}", names(&found.own), names(&found.feeders)), due);
+    }
+}

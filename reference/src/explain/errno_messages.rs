@@ -1,0 +1,193 @@
+//! The phrases of a refusal: the message of each errno ([`RefusalClass`]) in the languages of the C
+//! library, as interpreters spell it, and as name resolvers do.
+
+use std::collections::HashMap;
+use std::ops::Range;
+use std::sync::LazyLock;
+
+use regex::Regex;
+
+/// A family of refusals.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum RefusalClass {
+    /// EROFS: only ever an answer to a change.
+    ReadOnly,
+    /// EACCES.
+    Access,
+    /// EPERM.
+    Permission,
+    /// EBUSY: something is mounted there.
+    Busy,
+    /// EXDEV.
+    CrossDevice,
+    /// No route to a network, or to a name server.
+    Network,
+    /// A program cannot gain privileges.
+    Privileges,
+    /// ENOENT: most of the time there is nothing indeed.
+    Missing,
+}
+
+/// The messages of the GNU C library's catalogues, one a line: errno, tab, text in lower case.
+const TRANSLATED: &str = include_str!("phrases.tsv");
+
+/// Phrases in English and in code, for all libraries and languages.
+const PLAIN: &[(RefusalClass, &[&str])] = &[
+    (
+        RefusalClass::ReadOnly,
+        &["read-only file system", "read-only filesystem", "readonlyfilesystem"],
+    ),
+    (
+        RefusalClass::Access,
+        &[
+            "permission denied",
+            "permissiondenied",
+            "accessdeniedexception",
+            "insufficient permission for adding an object to repository database",
+        ],
+    ),
+    (RefusalClass::Permission, &["operation not permitted"]),
+    (RefusalClass::Busy, &["device or resource busy", "resource busy", "resource busy or locked"]),
+    // The shorter one is dash's.
+    (
+        RefusalClass::Missing,
+        &[
+            "no such file or directory",
+            "no such file",
+            "directory nonexistent",
+            "not a directory",
+            "can't cd to",
+            ": not found",
+            "(37) couldn't open file",
+        ],
+    ),
+    (RefusalClass::CrossDevice, &["invalid cross-device link", "cross-device link"]),
+    (
+        RefusalClass::Network,
+        &[
+            "network is unreachable",
+            "network unreachable",
+            "no route to host",
+            "host is unreachable",
+            "could not resolve host",
+            "couldn't resolve host",
+            "unable to resolve host",
+            "could not resolve proxy",
+            "couldn't connect to server",
+            "could not resolve hostname",
+            "name or service not known",
+            "temporary failure in name resolution",
+            "nodename nor servname provided",
+            "name does not resolve",
+            "no such host",
+            "failed to lookup address information",
+            "getaddrinfo failed",
+            "temporary failure resolving",
+            "failed to resolve host",
+            "bad address '",
+            "no address associated with hostname",
+            "hostname lookup failed",
+            "ping: unknown host",
+            "unknown host: ",
+            "name resolution failure",
+            "unknownhostexception",
+        ],
+    ),
+    (
+        RefusalClass::Privileges,
+        &["the \"no new privileges\" flag is set", "effective uid is not 0, is"],
+    ),
+];
+
+/// Bare names of errnos, where letters are as they are.
+const NAMES: &[(RefusalClass, &str)] = &[
+    (RefusalClass::ReadOnly, "EROFS"),
+    (RefusalClass::Access, "EACCES"),
+    (RefusalClass::Permission, "EPERM"),
+    (RefusalClass::Busy, "EBUSY"),
+    (RefusalClass::CrossDevice, "EXDEV"),
+    (RefusalClass::Missing, "ENOENT"),
+    (RefusalClass::Network, "ENETUNREACH"),
+    (RefusalClass::Network, "EHOSTUNREACH"),
+    (RefusalClass::Network, "EAI_AGAIN"),
+    (RefusalClass::Network, "ENOTFOUND"),
+];
+
+struct ErrnoMessages {
+    texts: Regex,
+    names: Regex,
+    class: HashMap<String, RefusalClass>,
+}
+
+static WORDS: LazyLock<Option<ErrnoMessages>> = LazyLock::new(|| {
+    let translated = TRANSLATED.lines().filter_map(|line| {
+        let (name, text) = line.split_once('\t')?;
+        Some((text.to_owned(), named(name)?))
+    });
+    let plain = PLAIN
+        .iter()
+        .flat_map(|(class, texts)| texts.iter().map(|text| ((*text).to_owned(), *class)));
+    let class: HashMap<String, RefusalClass> = translated.chain(plain).collect();
+    let mut texts: Vec<String> = class.keys().map(|text| regex::escape(text)).collect();
+    // The longest first, as the first alternative wins.
+    texts.sort_by_key(|text| std::cmp::Reverse(text.len()));
+    let names: Vec<&str> = NAMES.iter().map(|(_, name)| *name).collect();
+    Some(ErrnoMessages {
+        texts: Regex::new(&format!("(?i)(?:{})", texts.join("|"))).ok()?,
+        names: Regex::new(&format!(r"\b(?:{})\b", names.join("|"))).ok()?,
+        class,
+    })
+});
+
+fn named(name: &str) -> Option<RefusalClass> {
+    match name {
+        "EAI" => Some(RefusalClass::Network),
+        name => NAMES.iter().find(|(_, known)| *known == name).map(|(class, _)| *class),
+    }
+}
+
+/// Finds the first refusal that `line` reports, and its position.
+pub(super) fn find(line: &str) -> Option<(RefusalClass, Range<usize>)> {
+    let words = WORDS.as_ref()?;
+    let text = words
+        .texts
+        .find(line)
+        .and_then(|found| Some((*words.class.get(&found.as_str().to_lowercase())?, found.range())));
+    let name =
+        words.names.find(line).and_then(|found| Some((named(found.as_str())?, found.range())));
+    match (text, name) {
+        (Some(text), Some(name)) if name.1.start < text.1.start => Some((name.0, name.1)),
+        (text, name) => text.or(name),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use rstest::rstest;
+
+    #[rstest]
+    #[case("touch: '/x': Das Dateisystem ist nur lesbar", Some(RefusalClass::ReadOnly))]
+    #[case("bash: /x: Permission non accordée", Some(RefusalClass::Access))]
+    #[case("Error: EROFS: read-only file system, open '/x'", Some(RefusalClass::ReadOnly))]
+    #[case("mv: cannot move 'a': Device or resource busy", Some(RefusalClass::Busy))]
+    #[case("getaddrinfo ENOTFOUND example.com", Some(RefusalClass::Network))]
+    #[case("curl: (6) Could not resolve host: x", Some(RefusalClass::Network))]
+    #[case("AEROFSX: nothing", None)]
+    #[case("cat: /x: No such file or directory", Some(RefusalClass::Missing))]
+    #[case("dash: 1: cannot open /x: No such file", Some(RefusalClass::Missing))]
+    #[case("cat: /x: Datei oder Verzeichnis nicht gefunden", Some(RefusalClass::Missing))]
+    #[case("cat: /x: Not a directory", Some(RefusalClass::Missing))]
+    #[case("connection refused", None)]
+    fn lines_have_a_class(#[case] line: &str, #[case] class: Option<RefusalClass>) {
+        assert_eq!(find(line).map(|found| found.0), class);
+    }
+
+    #[test]
+    fn every_line_of_the_catalogues_is_known() {
+        for line in TRANSLATED.lines() {
+            let (name, text) = line.split_once('\t').unwrap();
+            assert_eq!(find(text).map(|found| found.0), named(name), "{line}");
+        }
+    }
+}

@@ -1,0 +1,129 @@
+//! The operations of a command whose messages were discarded or that catches its errors: the last
+//! command of a line, and the one that an `exit` behind it answers for. Pure.
+
+use std::sync::LazyLock;
+
+use regex::Regex;
+
+use super::command_parser::{NOTHING, ParsedCommand};
+use super::operation::{code, in_code, parts};
+use super::policy_index::AccessKind;
+
+/// Subcommands of git that write its index or history.
+const WRITING: [&str; 14] = [
+    "add",
+    "am",
+    "branch",
+    "checkout",
+    "cherry-pick",
+    "commit",
+    "merge",
+    "mv",
+    "rebase",
+    "reset",
+    "restore",
+    "rm",
+    "switch",
+    "tag",
+];
+
+static LITERAL: LazyLock<Option<Regex>> =
+    LazyLock::new(|| Regex::new(r#"'([^'\n]+)'|"([^"\n]+)"|`([^`\n]+)`"#).ok());
+
+/// Returns the paths as written, and the operation on each, of the commands in `line` that can be
+/// the cause of its `status`.
+pub(super) fn paths(line: &[ParsedCommand], status: i32) -> Vec<(String, AccessKind)> {
+    let line: Vec<&ParsedCommand> =
+        line.iter().filter(|one| !one.unfolded && !one.words.is_empty() || one.hushed).collect();
+    let deciding =
+        line.iter().enumerate().filter(|(at, one)| decides(&line[at + 1..], one, status));
+    deciding.flat_map(|(_, one)| attempted_accesses(one)).collect()
+}
+
+/// Returns whether the failure of `one`, with `rest` behind it, decides how the line ended.
+fn decides(rest: &[&ParsedCommand], one: &ParsedCommand, status: i32) -> bool {
+    rest.is_empty()
+        || super::download::failing(one, rest).iter().any(|next| next.exits_with(status))
+}
+
+fn attempted_accesses(one: &ParsedCommand) -> Vec<(String, AccessKind)> {
+    let in_code = code(one).flat_map(|code| literals(code));
+    let mut found: Vec<(String, AccessKind)> = in_code.chain(mute(one)).collect();
+    if one.hushed {
+        let named = parts(one).into_iter();
+        found.extend(named.flat_map(|(paths, op)| paths.into_iter().map(move |path| (path, op))));
+        let verb = one.operands().next().filter(|_| one.program() == "git");
+        if verb.is_some_and(|verb| WRITING.contains(&verb)) {
+            found.push((".git/index".to_owned(), AccessKind::Write));
+        }
+    }
+    found.retain(|(path, _)| path != NOTHING);
+    found
+}
+
+/// Returns the paths named by programs that give no reason: tests of files, and editors that run
+/// scripts.
+fn mute(one: &ParsedCommand) -> Vec<(String, AccessKind)> {
+    match one.program() {
+        "test" | "[" | "[[" => {
+            let pairs = one.words.windows(2);
+            let asked = pairs.filter_map(|pair| match pair[0].as_str() {
+                "-r" | "-e" | "-f" | "-d" | "-s" | "-x" => {
+                    Some((pair[1].clone(), AccessKind::Read))
+                }
+                _ => None,
+            });
+            asked.collect()
+        }
+        "vim" | "vi" | "ex" | "view" | "nvim" => {
+            let files = one.operands().filter(|word| !word.starts_with('+'));
+            let named = one.words.iter().filter_map(|word| {
+                let order = word.trim_start_matches(['+', ':']);
+                let at = order.split_once(' ')?;
+                at.0.trim_end_matches('!').ends_with(['w', 'q']).then(|| at.1.trim().to_owned())
+            });
+            let files: Vec<String> = named.chain(files.map(str::to_owned)).collect();
+            files.into_iter().map(|file| (file, AccessKind::Write)).collect()
+        }
+        _ => Vec::new(),
+    }
+}
+
+/// Returns the string literals in `code`, and the operation on each.
+pub(super) fn literals(code: &str) -> Vec<(String, AccessKind)> {
+    let Some(literal) = LITERAL.as_ref() else { return Vec::new() };
+    let texts =
+        literal.captures_iter(code).filter_map(|found| found.iter().skip(1).flatten().next());
+    texts
+        .map(|text| (text.as_str().to_owned(), in_code(code, text.as_str())))
+        .filter(|(_, op)| *op != AccessKind::Unknown)
+        .collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::command_parser::of_line;
+    use super::*;
+    use rstest::rstest;
+
+    #[rstest]
+    #[case("touch /o/x 2>/dev/null", 1, "w /o/x")]
+    #[case("touch /o/x", 1, "")]
+    #[case("touch /o/x 2>/dev/null; grep -q z a", 1, "")]
+    #[case("touch /o/x 2>/dev/null || exit 5", 5, "w /o/x")]
+    #[case("touch /o/x 2>/dev/null || exit 5", 1, "")]
+    #[case("cat /s/k 2>/dev/null", 1, "r /s/k")]
+    #[case("git add a 2>/dev/null", 128, "w .git/index")]
+    #[case(
+        "node -e \"try{fs.writeFileSync('/o/x','a')}catch(e){process.exit(1)}\"",
+        1,
+        "w /o/x,w a"
+    )]
+    fn what_nobody_saw(#[case] line: &str, #[case] status: i32, #[case] due: &str) {
+        let shown = |(path, op): (String, AccessKind)| {
+            format!("{} {path}", if op == AccessKind::Write { "w" } else { "r" })
+        };
+        let found: Vec<String> = paths(&of_line(line), status).into_iter().map(shown).collect();
+        assert_eq!(found.join(","), due);
+    }
+}

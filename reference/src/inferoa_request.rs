@@ -1,0 +1,115 @@
+//! The dialect `inferoa` for requests: from a sandbox block to an order and to a report.
+
+use std::collections::BTreeMap;
+use std::path::Path;
+
+use boxproof_cases::protocol::{CommandFate, Document, Mode, ProfileRequest, Protect, Status};
+
+use crate::capabilities;
+use crate::dialect::inferoa::{
+    ConfigError, ExpansionContext, ResolvedBlock, SandboxBlock, resolve_block, status,
+};
+use crate::error::Refusal;
+use crate::request::{AUTO, Mechanism, RunJob};
+use crate::run;
+
+/// The run that `request` asks for.
+pub(crate) fn order(request: ProfileRequest) -> Result<RunJob, Refusal> {
+    let settled = settled(&request.documents, request.workspace.as_path());
+    ordered(request, settled)
+}
+
+fn ordered(
+    request: ProfileRequest,
+    settled: Result<ResolvedBlock, ConfigError>,
+) -> Result<RunJob, Refusal> {
+    let ProfileRequest { protocol, profile, mut run, .. } = request;
+    if profile.is_some() {
+        return Err(Refusal::invalid("profile: a sandbox block has none; leave it out"));
+    }
+    let wrong = |fault: ConfigError| Refusal::invalid(fault.to_string());
+    let settled = settled.map_err(wrong)?;
+    match (run.mechanism.as_str(), settled.mechanism) {
+        // An unconfined mode needs no mechanism, and so takes any.
+        (_, AUTO) if settled.policy.mode == Mode::Unconfined => run.mechanism = AUTO.to_owned(),
+        (_, AUTO) => {}
+        (AUTO, chosen) => run.mechanism = chosen.to_owned(),
+        (asked, chosen) if asked == chosen => {}
+        (asked, chosen) => {
+            let why = format!("run.mechanism: {asked} is not what the block chooses, {chosen}");
+            return Err(Refusal::invalid(why));
+        }
+    }
+    let ResolvedBlock { policy, unavailable, .. } = settled;
+    Ok(RunJob {
+        protocol,
+        policy,
+        law: None,
+        profile: None,
+        unavailable,
+        run,
+        notes: Vec::new(),
+        lenient: false,
+        profile_file: None,
+        inferred: None,
+        dialect: crate::explain::advice::RuleDialect::Inferoa,
+        on_failure: None,
+    })
+}
+
+/// The run that `request` asks for on the system `os`, with `env` for the variables that the block
+/// names.
+pub(crate) fn order_on(
+    os: &str,
+    env: &BTreeMap<String, String>,
+    request: ProfileRequest,
+) -> Result<RunJob, Refusal> {
+    let env = env.iter().map(|(name, value)| (name.into(), value.into())).collect();
+    let around = ExpansionContext { workspace: request.workspace.as_path().to_owned(), env };
+    let settled = parsed(&request.documents).and_then(|block| resolve_block(block, &around, os));
+    let order = ordered(request, settled)?;
+    match order.unavailable {
+        Some(why) => Err(Refusal::unsupported(why)),
+        None => Ok(order),
+    }
+}
+
+/// Settles the one document of `documents`.
+pub(crate) fn settled(
+    documents: &[Document],
+    workspace: &Path,
+) -> Result<ResolvedBlock, ConfigError> {
+    let around =
+        ExpansionContext { workspace: workspace.to_owned(), env: std::env::vars_os().collect() };
+    resolve_block(parsed(documents)?, &around, std::env::consts::OS)
+}
+
+/// The block of the one document.
+pub(crate) fn parsed(documents: &[Document]) -> Result<SandboxBlock, ConfigError> {
+    match documents {
+        [one] => SandboxBlock::parse(&one.name, &one.text),
+        _ => Err(ConfigError {
+            file: "documents".to_owned(),
+            place: None,
+            message: "a sandbox block is in one document; name one".to_owned(),
+        }),
+    }
+}
+
+/// Builds the report of `settled` for the workspace as it was `given`. Where the block confines,
+/// the mechanism is found by a trial run on this host.
+pub(crate) fn report(prefix: &[&str], settled: ResolvedBlock, given: &Path) -> Status {
+    let tried = (settled.runs() == CommandFate::Confined).then(|| {
+        let held = settled.policy.protect == Protect::Metadata;
+        capabilities::effective(prefix, Mechanism::named(settled.mechanism), held)
+    });
+    let (settled, effective) = match tried {
+        Some(Err(why)) => (ResolvedBlock { unavailable: Some(why), ..settled }, None),
+        tried => (settled, tried.and_then(Result::ok)),
+    };
+    let mechanism = effective.map_or("none", |effective| effective.mechanism.name());
+    let status = status(&settled, &given.display().to_string(), mechanism);
+    let shows_host = effective.is_some_and(|effective| effective.shows_host);
+    let limits = shows_host.then(|| run::HOST_PROC.to_owned()).into_iter().collect();
+    Status { limits, ..status }
+}

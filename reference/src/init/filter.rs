@@ -1,0 +1,210 @@
+//! The seccomp filter: it closes what namespaces and dropped capabilities leave open.
+
+use std::io;
+
+pub(super) use seccompiler::BpfProgram as Filter;
+use seccompiler::{
+    BpfProgram, SeccompAction, SeccompCmpArgLen, SeccompCmpOp, SeccompCondition, SeccompFilter,
+    SeccompRule, TargetArch,
+};
+
+/// Calls that reach state no namespace separates: kernel keyrings, and rings whose operations
+/// bypass every later filter.
+const CLOSED_CALLS: [i64; 6] = [
+    libc::SYS_keyctl,
+    libc::SYS_add_key,
+    libc::SYS_request_key,
+    libc::SYS_io_uring_setup,
+    libc::SYS_io_uring_enter,
+    libc::SYS_io_uring_register,
+];
+
+/// Terminal requests that put bytes into the terminal's input (TIOCSTI; TIOCLINUX pastes).
+const CLOSED_REQUESTS: [u64; 2] = [0x5412, 0x541C];
+
+/// The filter, ready to be installed.
+pub(super) fn prepare() -> io::Result<Filter> {
+    program(SocketFamilies::ButVsock).map_err(io::Error::other)
+}
+
+/// Prepares the filter for a command on the host's network that is to have none: of all sockets it
+/// can make unix ones only.
+pub(super) fn prepare_offline() -> io::Result<Filter> {
+    program(SocketFamilies::UnixAlone).map_err(io::Error::other)
+}
+
+/// The socket families that can be created.
+#[derive(Clone, Copy)]
+enum SocketFamilies {
+    /// All but the one that leads to the hypervisor past every network namespace.
+    ButVsock,
+    /// Only the unix family.
+    UnixAlone,
+}
+
+impl SocketFamilies {
+    /// The families that are refused, as a condition on the family.
+    fn refused(self) -> Result<SeccompRule, seccompiler::BackendError> {
+        let (operator, family) = match self {
+            Self::ButVsock => (SeccompCmpOp::Eq, libc::AF_VSOCK),
+            Self::UnixAlone => (SeccompCmpOp::Ne, libc::AF_UNIX),
+        };
+        // The kernel reads an int.
+        let width = SeccompCmpArgLen::Dword;
+        SeccompRule::new(vec![SeccompCondition::new(0, width, operator, family as u64)?])
+    }
+}
+
+/// Installs the filter for this process and its descendants; sets no_new_privs.
+pub(super) fn install(filter: &Filter) -> io::Result<()> {
+    seccompiler::apply_filter(filter).map_err(io::Error::other)
+}
+
+fn program(sockets: SocketFamilies) -> Result<BpfProgram, seccompiler::BackendError> {
+    let mut rules: std::collections::BTreeMap<i64, Vec<SeccompRule>> =
+        CLOSED_CALLS.into_iter().map(|call| (call, Vec::new())).collect();
+    let requests: Result<Vec<SeccompRule>, _> =
+        CLOSED_REQUESTS.into_iter().map(|number| equals(1, number)).collect();
+    rules.insert(libc::SYS_ioctl, requests?);
+    rules.insert(libc::SYS_socket, vec![sockets.refused()?]);
+    rules.insert(libc::SYS_unshare, vec![new_cgroup_namespace()?]);
+    rules.insert(libc::SYS_clone, vec![new_cgroup_namespace()?]);
+    let arch = TargetArch::try_from(std::env::consts::ARCH)?;
+    let refuse = SeccompAction::Errno(libc::EPERM as u32);
+    let filter = SeccompFilter::new(rules, SeccompAction::Allow, refuse, arch)?;
+    Ok(behind_numbers(filter.try_into()?))
+}
+
+/// Closes cgroup namespaces: with one of its own, made in a user namespace of its own, the command
+/// could mount the host's control groups writable and stop or kill their processes.
+fn new_cgroup_namespace() -> Result<SeccompRule, seccompiler::BackendError> {
+    let flag = libc::CLONE_NEWCGROUP as u64;
+    let masked = SeccompCmpOp::MaskedEq(flag);
+    SeccompRule::new(vec![SeccompCondition::new(0, SeccompCmpArgLen::Qword, masked, flag)?])
+}
+
+/// An argument that is this number. The kernel reads 32 bits of it, so only those are compared.
+fn equals(argument: u8, number: u64) -> Result<SeccompRule, seccompiler::BackendError> {
+    let width = SeccompCmpArgLen::Dword;
+    SeccompRule::new(vec![SeccompCondition::new(argument, width, SeccompCmpOp::Eq, number)?])
+}
+
+/// Puts `program` behind two checks of the call's number that answer ENOSYS, as if this kernel had
+/// no such call: x32 calls share the architecture mark of x86_64 but not its numbers, and the flags
+/// of clone3 lie in memory, where no filter sees them (callers fall back to clone).
+fn behind_numbers(program: BpfProgram) -> BpfProgram {
+    let answer = libc::SECCOMP_RET_ERRNO | libc::ENOSYS as u32;
+    let mut whole = vec![statement(libc::BPF_LD | libc::BPF_W | libc::BPF_ABS, 0, 0)];
+    for (compare, number) in ABSENT {
+        whole.push(statement(libc::BPF_JMP | compare | libc::BPF_K, number, 1));
+        whole.push(statement(libc::BPF_RET | libc::BPF_K, answer, 0));
+    }
+    whole.extend(program);
+    whole
+}
+
+/// Comparisons of the call's number that end in ENOSYS; the first is `__X32_SYSCALL_BIT`.
+#[cfg(target_arch = "x86_64")]
+const ABSENT: [(u32, u32); 2] =
+    [(libc::BPF_JGE, 0x4000_0000), (libc::BPF_JEQ, libc::SYS_clone3 as u32)];
+#[cfg(not(target_arch = "x86_64"))]
+const ABSENT: [(u32, u32); 1] = [(libc::BPF_JEQ, libc::SYS_clone3 as u32)];
+
+fn statement(code: u32, k: u32, jf: u8) -> seccompiler::sock_filter {
+    seccompiler::sock_filter { code: code as u16, jt: 0, jf, k }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::sys::raw::call;
+    use rstest::rstest;
+
+    /// `KEYCTL_GET_KEYRING_ID` of the session keyring.
+    const KEYCTL: (i64, [i64; 3]) = (libc::SYS_keyctl, [0, -3, 0]);
+
+    fn ioctl(request: i64) -> (i64, [i64; 3]) {
+        // Descriptor -1: past the filter the kernel answers EBADF for every request.
+        (libc::SYS_ioctl, [-1, request, 0])
+    }
+
+    /// Returns the results of `(number, args)` in a thread with the filter, and without it.
+    fn with_and_without(act: (i64, [i64; 3])) -> [Result<i64, i32>; 2] {
+        let filtered = std::thread::spawn(move || {
+            install(&prepare().unwrap()).unwrap();
+            call(act.0, act.1)
+        });
+        [filtered.join().unwrap(), call(act.0, act.1)]
+    }
+
+    #[rstest]
+    #[case::tiocsti(ioctl(0x5412), libc::EBADF)]
+    #[case::high_bits_hide_nothing(ioctl(0x1_0000_5412), libc::EBADF)]
+    #[case::tioclinux(ioctl(0x541C), libc::EBADF)]
+    #[case::io_uring((libc::SYS_io_uring_enter, [-1, 0, 0]), libc::EBADF)]
+    #[case::vsock((libc::SYS_socket, [40, 0xfff, 0]), libc::EINVAL)]
+    #[case::request_key((libc::SYS_request_key, [0, 0, 0]), libc::EFAULT)]
+    fn closed_calls_are_refused(#[case] act: (i64, [i64; 3]), #[case] open: i32) {
+        assert_eq!(with_and_without(act), [Err(libc::EPERM), Err(open)]);
+    }
+
+    #[test]
+    fn keyrings_are_closed() {
+        let [with, without] = with_and_without(KEYCTL);
+        assert_eq!(with, Err(libc::EPERM));
+        assert_ne!(without, Err(libc::EPERM));
+    }
+
+    #[rstest]
+    #[case::window_size(ioctl(0x5413), Err(libc::EBADF))]
+    #[case::other_family((libc::SYS_socket, [1, 0xfff, 0]), Err(libc::EINVAL))]
+    #[case::plain_call((libc::SYS_getppid, [0, 0, 0]), Ok(i64::from(std::os::unix::process::parent_id())))]
+    fn everything_else_passes(#[case] act: (i64, [i64; 3]), #[case] expected: Result<i64, i32>) {
+        assert_eq!(with_and_without(act), [expected, expected]);
+    }
+
+    /// Flags that no kernel takes together, so that nothing is made where they get through.
+    #[rstest]
+    #[case::unshare(libc::SYS_unshare, libc::CLONE_NEWCGROUP | 1)]
+    #[case::clone(libc::SYS_clone, libc::CLONE_NEWCGROUP | libc::CLONE_NEWUSER | libc::CLONE_FS)]
+    fn cgroup_namespaces_are_refused(#[case] number: i64, #[case] flags: i32) {
+        let act = |flags: i32| (number, [i64::from(flags), 0, 0]);
+        assert_eq!(with_and_without(act(flags)), [Err(libc::EPERM), Err(libc::EINVAL)]);
+        let other = act(flags & !libc::CLONE_NEWCGROUP | libc::CLONE_NEWNS | libc::CLONE_FS);
+        assert_eq!(with_and_without(other), [Err(libc::EINVAL), Err(libc::EINVAL)]);
+    }
+
+    #[rstest]
+    #[case::inet(2, Err(libc::EPERM))]
+    #[case::inet6(10, Err(libc::EPERM))]
+    #[case::netlink(16, Err(libc::EPERM))]
+    #[case::packet(17, Err(libc::EPERM))]
+    #[case::high_bits_hide_nothing(0x1_0000_0002, Err(libc::EPERM))]
+    #[case::unix(1, Err(libc::EINVAL))]
+    fn offline_there_are_unix_sockets_alone(
+        #[case] family: i64,
+        #[case] expected: Result<i64, i32>,
+    ) {
+        let filtered = std::thread::spawn(move || {
+            install(&prepare_offline().unwrap()).unwrap();
+            call(libc::SYS_socket, [family, 0xfff, 0])
+        });
+        assert_eq!(filtered.join().unwrap(), expected);
+    }
+
+    #[test]
+    fn clone3_is_absent() {
+        let act = (libc::SYS_clone3, [0, 0, 0]);
+        assert_eq!(with_and_without(act), [Err(libc::ENOSYS), Err(libc::EINVAL)]);
+    }
+
+    /// The kernel's own answer is the same where it has no x32, so the program itself is checked.
+    #[cfg(target_arch = "x86_64")]
+    #[test]
+    fn x32_numbers_are_turned_away_first() {
+        let program = program(SocketFamilies::ButVsock).unwrap();
+        let first: Vec<_> = program[..3].iter().map(|step| (step.code, step.jf, step.k)).collect();
+        let answer = 0x0005_0000 | libc::ENOSYS as u32;
+        assert_eq!(first, [(0x20, 0, 0), (0x35, 1, 0x4000_0000), (0x06, 0, answer)]);
+    }
+}

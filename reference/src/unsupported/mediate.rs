@@ -1,0 +1,31 @@
+//! A substitute for mediation of the command's calls, which other systems cannot do.
+
+use std::convert::Infallible;
+use std::fs::File;
+use std::io;
+use std::os::fd::OwnedFd;
+use std::path::PathBuf;
+
+use crate::plan::ForbiddenNames;
+
+/// None is ever made.
+pub(crate) struct UnsupportedMediation(Infallible);
+
+impl UnsupportedMediation {
+    pub(crate) fn prepare(_held: &ForbiddenNames, _ledger: Option<OwnedFd>) -> io::Result<Self> {
+        Err(io::ErrorKind::Unsupported.into())
+    }
+
+    pub(crate) fn hold(&self) -> nix::Result<()> {
+        match self.0 {}
+    }
+
+    pub(crate) fn serve(self) -> io::Result<()> {
+        match self.0 {}
+    }
+}
+
+/// Nothing was noted.
+pub(crate) fn noted(_ledger: &File) -> Vec<PathBuf> {
+    Vec::new()
+}

@@ -1,0 +1,33 @@
+//! The end of a command's processes without a subreaper: by rounds over the table of processes.
+
+use std::io;
+
+use nix::unistd::Pid;
+
+use super::process_table::{DescendantTree, ProcessIdentity, ProcessTable};
+use crate::launch::LaunchSpec;
+use crate::sys::Processes;
+
+/// The processes to end.
+pub(super) struct TableReaper {
+    tree: DescendantTree,
+    table: Processes,
+}
+
+impl TableReaper {
+    /// Starts the hunt for the processes of `command`, which was just started as `launch` says and
+    /// is not reaped.
+    pub(super) fn for_command(command: Pid, launch: &LaunchSpec) -> Self {
+        let mut table = Processes::marked(&launch.env);
+        let number = command.as_raw();
+        // A command that has ended already has no start time, and its pid is not reused before it
+        // is reaped.
+        let start = table.start_of(number).unwrap_or_default();
+        Self { tree: DescendantTree::of(ProcessIdentity { number, start }), table }
+    }
+
+    /// Kills all of it until none is left.
+    pub(super) fn end(mut self) -> io::Result<()> {
+        self.tree.end(&mut self.table)
+    }
+}
