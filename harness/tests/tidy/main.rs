@@ -9,9 +9,11 @@ mod layers;
 mod rust;
 mod sizes;
 mod tree;
+mod words;
 
 use rstest::rstest;
 use tree::{File, Tree};
+use words::CrateFigures;
 
 type Rule = fn(&Tree) -> Vec<String>;
 
@@ -32,6 +34,7 @@ type Rule = fn(&Tree) -> Vec<String>;
 #[case::links(docs::links)]
 #[case::commands(docs::commands)]
 #[case::packages(docs::packages)]
+#[case::words(words::ratchets)]
 fn the_house_is_tidy(#[case] rule: Rule) {
     let found = rule(&Tree::real());
     assert!(found.is_empty(), "{} complaints:\n{}", found.len(), found.join("\n"));
@@ -74,24 +77,35 @@ const SLEEP: &str = "//! H.\nfn f() { std::thread::sleep(x); }";
 #[case(docs::commands, "B.md", "Type `boxproof run --no-such-flag x`.", "no-such-flag")]
 #[case(docs::commands, "B.md", "```\n$ boxproof list --backend 'it\n```", "quote")]
 #[case(docs::packages, "B.md", "`cargo test -p boxprof`", "boxprof")]
+#[case(words::ratchets, "cases/src/a.rs", "/// What it is.\nstruct A;", "question")]
+#[case(words::ratchets, "cases/src/a.rs", "struct A;", "one-word")]
 fn every_rule_can_complain(
     #[case] rule: Rule,
     #[case] path: &str,
     #[case] text: &str,
     #[case] about: &str,
 ) {
-    let found = rule(&Tree::of(path, text));
+    let found = rule(&Tree::single_file(path, text));
     assert!(found.iter().any(|line| line.contains(about)), "nothing about {about}: {found:?}");
 }
 
 #[test]
 fn ceilings_hold_for_one_file_and_one_function() {
-    let long = Tree::of("cases/src/a.rs", &format!("//! H.\n{}", "x;\n".repeat(500)));
+    let long = Tree::single_file("cases/src/a.rs", &format!("//! H.\n{}", "x;\n".repeat(500)));
     assert_eq!(sizes::files(&long).len(), 2, "ceiling and median");
     let tests = format!("//! H.\n#[cfg(test)]\nmod tests {{\n{}}}\n", "x;\n".repeat(500));
-    assert_eq!(sizes::files(&Tree::of("cases/src/a.rs", &tests)), Vec::<String>::new());
+    assert_eq!(sizes::files(&Tree::single_file("cases/src/a.rs", &tests)), Vec::<String>::new());
     let function = format!("//! H.\nfn f() {{\n{}}}\n", "x;\n".repeat(59));
-    assert_eq!(sizes::functions(&Tree::of("cases/src/a.rs", &function)).len(), 2);
+    assert_eq!(sizes::functions(&Tree::single_file("cases/src/a.rs", &function)).len(), 2);
+}
+
+/// Prints the figures: `cargo test -p boxproof --test tidy figures -- --nocapture`.
+#[test]
+fn figures_are_counted_for_every_crate() {
+    let tree = Tree::real();
+    for name in ["cases", "probes", "reports", "reference", "harness"] {
+        println!("{}", CrateFigures::count(&tree, name));
+    }
 }
 
 #[test]
