@@ -16,7 +16,8 @@ use crate::host::HostFacts;
 use crate::judge::Judgement;
 use crate::known::{CaseOutcome, KnownFailures as Listed, RunSetting, StaleReason};
 use crate::plan::{PlannedAction, RunPlan};
-use crate::session::{BlindLooks, RunTries, SessionRequest};
+use crate::session_request::SessionRequest;
+use crate::tries::{BlindLooks, RunTries};
 use arms::{arm_rows, bounded};
 
 /// Returns the provenance of the run that `request` asked for.

@@ -2,6 +2,7 @@
 
 pub mod backend;
 pub mod blind;
+mod byte_search;
 pub mod case_summary;
 pub mod cli;
 pub mod collect;
@@ -28,6 +29,7 @@ pub mod schedule;
 pub mod scratch;
 pub mod selection;
 pub mod session;
+pub mod session_request;
 mod shortage;
 mod strays;
 mod sweep;
@@ -35,5 +37,6 @@ mod sys;
 pub mod termination;
 #[cfg(test)]
 mod testing;
+pub mod tries;
 pub mod worker;
 pub mod workspace;

@@ -11,7 +11,7 @@ use nix::fcntl::{OFlag, openat};
 use nix::sys::stat::Mode;
 use sha2::{Digest, Sha256};
 
-use crate::workspace::find;
+use crate::byte_search::find;
 
 /// Opens the plain file at `path` for reading. The call never blocks.
 ///

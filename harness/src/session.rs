@@ -6,15 +6,13 @@ mod watch;
 use std::collections::{HashMap, HashSet};
 use std::io;
 use std::ops::ControlFlow;
-use std::path::PathBuf;
 use std::sync::Arc;
 
-use boxproof_cases::{Case, FrozenSet, Suite};
+use boxproof_cases::{Case, Suite};
 use boxproof_reports::{CaseRow, Header, UserKind, Verdict};
 use nix::sys::signal::{Signal, kill};
 
 use crate::backend::Backend;
-use crate::blind::SampleShare;
 use crate::collect;
 use crate::execution::{ArmRecord, CaseExecution};
 use crate::host::{HostFacts, PendingTools};
@@ -27,44 +25,15 @@ use crate::run::query::{QueryContext, ask_all};
 use crate::schedule::{JobSchedule, is_whole};
 use crate::scratch::{self, ScratchDirectory};
 use crate::selection::CaseSelection;
+pub use crate::session_request::SessionRequest;
 use crate::shortage;
 use crate::strays;
 use crate::termination::{self, Termination};
+use crate::tries::{BlindLooks, JudgedPairs, RunTries};
 use crate::worker::WorkerContext;
 use crate::{sweep, sys};
-pub(crate) use second_look::BlindLooks;
-
 pub use watch::RunWatch;
 use watch::{CutReason, LiveNotices};
-
-/// The request for a run.
-#[derive(Debug, Clone)]
-pub struct SessionRequest {
-    /// The corpus.
-    pub suite: Suite,
-    /// The selected cases of it.
-    pub selection: CaseSelection,
-    /// Against which backends.
-    pub backends: Vec<Backend>,
-    /// True if cases are run even where the backend does not claim what they need.
-    pub all: bool,
-    /// True if failures below `must` count; recorded in the header.
-    pub strict: bool,
-    /// The number of CPU-bound arms in flight; by default twice the cores.
-    pub jobs: Option<usize>,
-    /// The directory in which the scratch directory is made; by default the user's cache directory.
-    pub scratch: Option<PathBuf>,
-    /// The frozen set by which cases are held.
-    pub set: Option<FrozenSet>,
-    /// The commit that is judged; told in the header.
-    pub commit: Option<String>,
-    /// The URL of the corpus's files; by default that of the built-in corpus.
-    pub base_url: Option<String>,
-    /// The share of the cases that get a second look with ordinary names and programs.
-    pub blind: Option<SampleShare>,
-    /// The flags of a reproduce line besides case and backend, such as `--cases DIR`.
-    pub reproduce: String,
-}
 
 /// The conclusion of a run.
 #[derive(Debug)]
@@ -86,18 +55,6 @@ pub struct CompletedRun {
     pub stale: Vec<String>,
     /// The cause that ended the run before its end; then rows are missing.
     pub interrupted: Option<String>,
-}
-
-/// The judgements of a run: (case, backend) → observation and conclusion.
-pub(crate) type JudgedPairs = HashMap<(usize, usize), (CaseExecution, Judgement)>;
-
-/// The observations and conclusions, try by try.
-#[derive(Debug, Default)]
-pub struct RunTries {
-    /// The last try of every pair.
-    pub last: JudgedPairs,
-    /// The first try of those that were tried again.
-    pub earlier: JudgedPairs,
 }
 
 /// Starts the tools that the selected cases ask for.

@@ -27,6 +27,7 @@ pub mod summary;
 pub mod tap;
 pub mod terminal;
 mod text;
+mod unsafe_characters;
 pub mod verdict;
 
 pub use diff::{Diff, diff};

@@ -4,6 +4,7 @@
 use std::borrow::Cow;
 
 use crate::record::{ArmRow, CaseRow, EarlierTry, ExitRow};
+use crate::unsafe_characters::is_unsafe;
 
 /// `text` on one line, control and direction-changing characters made visible.
 pub(crate) fn clean(text: &str) -> String {
@@ -81,14 +82,6 @@ fn inert_line(line: &str) -> Cow<'_, str> {
 /// Returns whether a runner takes `##` before this text as the start of a command.
 fn opens_command(rest: &str) -> bool {
     rest.trim_start_matches(|c: char| c == '#' || c.is_ascii_alphanumeric()).starts_with('[')
-}
-
-/// Characters with which foreign text could repaint or reorder a page, or hide in it.
-pub(crate) fn is_unsafe(c: char) -> bool {
-    c.is_control()
-        || matches!(c,
-            '\u{61c}' | '\u{200b}'..='\u{200f}' | '\u{2028}'..='\u{202e}'
-            | '\u{2060}'..='\u{2069}' | '\u{feff}')
 }
 
 /// The first `width` characters of `text`, with a mark where something was cut.

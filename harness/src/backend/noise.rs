@@ -100,7 +100,7 @@ fn without_stretches(from: &BytePattern, to: &[u8], stream: &[u8]) -> Vec<u8> {
     let mut out = Vec::with_capacity(stream.len());
     let mut rest = stream;
     while let Some(start) = from.find(rest) {
-        let Some(end) = crate::workspace::find(&rest[start.end..], to) else { break };
+        let Some(end) = crate::byte_search::find(&rest[start.end..], to) else { break };
         out.extend_from_slice(&rest[..start.start]);
         rest = &rest[start.end + end + to.len()..];
     }

@@ -8,12 +8,13 @@ use boxproof_cases::Case;
 use boxproof_cases::case::{Content, Oracle};
 
 use super::stream::RawStreams;
+use crate::byte_search::find;
 use crate::execution::OracleReading;
 use crate::plain_file;
 use crate::removal::mount_point;
 use crate::sweep::{self, RunSurvivors, SharedDirectories};
 use crate::workspace::{
-    ArmDirectories, ArmWorkspace, DirectoryChange, EntryTree, EntryVisibility, PathSnapshot, find,
+    ArmDirectories, ArmWorkspace, DirectoryChange, EntryTree, EntryVisibility, PathSnapshot,
 };
 use nearest_directory::NearestDirectory;
 use secret::SecretFiles;

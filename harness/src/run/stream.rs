@@ -10,10 +10,11 @@ use super::held_file::HeldFile;
 use super::report::{observe, take_result};
 use super::watched_child::WatchedChild;
 use crate::backend::{BackendEnding, BackendNoise, SpawnPlan, SpecialExit};
+use crate::byte_search::find;
 use crate::execution::{
     CapturedStream, MomentStamp, OwnOutput, ProbeObservation, ProcessExit, RunReport,
 };
-use crate::workspace::{ArmWorkspace, find};
+use crate::workspace::ArmWorkspace;
 
 /// The part of a stream that is kept in the report, in bytes.
 const SHOWN: usize = 4096;

@@ -23,12 +23,10 @@ use crate::probe::InstalledProbe;
 use crate::schedule::JobSchedule;
 use crate::scratch::{self, ScratchDirectory};
 use crate::sys::{self, ProcessTitle};
+use crate::tries::BlindLooks;
 
 /// The program whose path backends get in place of the probe's.
 const ORDINARY_PROGRAM: &str = "/bin/sh";
-
-/// (case, backend) → what the second look showed.
-pub(crate) type BlindLooks = HashMap<(usize, usize), BlindLook>;
 
 /// (case, backend) → what ordinary programs showed.
 type BlindExecutions = HashMap<(usize, usize), LookedAgain>;

@@ -36,6 +36,7 @@ pub use terminal::ArmTerminal;
 pub use victim::{RunningVictim, VERB as VICTIM_VERB, serve as serve_victim};
 pub(crate) use walk::{FoundEntry, walk};
 
+use crate::byte_search::find;
 use crate::names::ArmNames;
 use crate::removal::{Leftover, OwnedDirectory};
 use crate::sys;
@@ -331,19 +332,6 @@ pub fn replace(text: &[u8], from: &[u8], to: &[u8]) -> Vec<u8> {
     }
     out.extend_from_slice(rest);
     out
-}
-
-/// Returns the first position of `needle` (not empty) in `text`.
-pub fn find(text: &[u8], needle: &[u8]) -> Option<usize> {
-    let first = *needle.first()?;
-    let mut from = 0;
-    while let Some(at) = text[from..].iter().position(|byte| *byte == first) {
-        if text[from + at..].starts_with(needle) {
-            return Some(from + at);
-        }
-        from += at + 1;
-    }
-    None
 }
 
 #[cfg(test)]

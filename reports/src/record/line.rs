@@ -13,7 +13,7 @@ use serde::de::{DeserializeOwned, DeserializeSeed, Deserializer, IntoDeserialize
 use serde::{Deserialize, Serialize};
 
 use super::{CaseRow, Footer, Header};
-use crate::text::is_unsafe;
+use crate::unsafe_characters::is_unsafe;
 
 /// One line of a run record, as it is written.
 #[derive(Debug, Serialize, JsonSchema)]
