@@ -48,7 +48,7 @@ pub(super) fn entry(path: &Path, entry: &FixtureEntry, workspace: &ArmWorkspace)
 pub(super) fn mode(path: &Path, entry: &FixtureEntry, workspace: &ArmWorkspace) -> io::Result<()> {
     let Some(mode) = entry.mode else { return Ok(()) };
     let (parent, name) = place(path, workspace)?;
-    let mode = Mode::from_bits_truncate(mode);
+    let mode = Mode::from_bits_truncate(mode as libc::mode_t);
     Ok(fchmodat(&parent, name, mode, FchmodatFlags::NoFollowSymlink)?)
 }
 

@@ -10,6 +10,8 @@ use crate::error::Refusal;
 use crate::init::SandboxInit;
 use crate::plan::View;
 
+pub(crate) use self::UnsupportedLandlock as PreparedLandlock;
+
 /// None is ever made.
 pub(crate) struct UnsupportedLandlock(Infallible);
 

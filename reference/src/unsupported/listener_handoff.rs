@@ -5,6 +5,8 @@ use std::io;
 use std::net::TcpListener;
 use std::os::fd::{OwnedFd, RawFd};
 
+pub(crate) use self::UnsupportedHandoff as ListenerHandoff;
+
 /// None is ever made.
 #[derive(Debug)]
 pub(crate) struct UnsupportedHandoff(Infallible);

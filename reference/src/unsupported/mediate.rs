@@ -8,6 +8,8 @@ use std::path::PathBuf;
 
 use crate::plan::ForbiddenNames;
 
+pub(crate) use self::UnsupportedMediation as Mediation;
+
 /// None is ever made.
 pub(crate) struct UnsupportedMediation(Infallible);
 

@@ -6,24 +6,26 @@ use nix::unistd::Pid;
 
 use super::process_table::{DescendantTree, ProcessIdentity, ProcessTable};
 use crate::launch::LaunchSpec;
-use crate::sys::Processes;
+use crate::sys::LiveProcesses;
+
+pub(super) use self::TableReaper as SurvivorReaper;
 
 /// The processes to end.
 pub(super) struct TableReaper {
     tree: DescendantTree,
-    table: Processes,
+    table: LiveProcesses,
 }
 
 impl TableReaper {
     /// Starts the hunt for the processes of `command`, which was just started as `launch` says and
     /// is not reaped.
     pub(super) fn for_command(command: Pid, launch: &LaunchSpec) -> Self {
-        let mut table = Processes::marked(&launch.env);
+        let mut table = LiveProcesses::marked(&launch.env);
         let number = command.as_raw();
         // A command that has ended already has no start time, and its pid is not reused before it
         // is reaped.
         let start = table.start_of(number).unwrap_or_default();
-        Self { tree: DescendantTree::of(ProcessIdentity { number, start }), table }
+        Self { tree: DescendantTree::rooted_at(ProcessIdentity { number, start }), table }
     }
 
     /// Kills all of it until none is left.

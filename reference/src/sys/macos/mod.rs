@@ -25,9 +25,10 @@ use super::fork_guard::{block_signals, parent_or};
 use super::reap::reaped;
 use super::{ReleasePipe, close_by_number, default_action, seal_by_number, signals};
 
-pub(crate) use children::KqueueChildEvents;
+pub(crate) use self::{ForkStack as SharedStack, KqueueProcess as ProcessHandle};
+pub(crate) use children::KqueueChildEvents as ChildEvents;
 pub(crate) use packets::*;
-pub(crate) use poller::{KqueuePoller, KqueueTimer, PipeWakeFd};
+pub(crate) use poller::{KqueuePoller as Poller, KqueueTimer as Timer, PipeWakeFd as WakeFd};
 pub(crate) use process_table::LiveProcesses;
 pub(crate) use unsupported::*;
 
