@@ -167,9 +167,12 @@ fn first_word(text: &str) -> String {
     text[..end].to_lowercase()
 }
 
+/// A directory of macOS, whose name has a word of [`UNUSED_WORDS`].
+const MACOS_TEMPORARY: &str = "/var/folders";
+
 /// How often `text` has `word` at the start of a word, in any letter case.
 fn occurrences(text: &str, word: &str) -> usize {
-    let text = text.to_lowercase();
+    let text = text.to_lowercase().replace(MACOS_TEMPORARY, "");
     let starts = |at: usize| !text[..at].ends_with(char::is_alphabetic);
     text.match_indices(word).filter(|(at, _)| starts(*at)).count()
 }

@@ -14,7 +14,7 @@ use crate::dialect::orbit::{
 use crate::error::Refusal;
 
 /// Scratch that the dialect leaves open.
-const SCRATCH: [&str; 3] = ["/private/tmp", "/private/var/directories", "/tmp"];
+const SCRATCH: [&str; 3] = ["/private/tmp", "/private/var/folders", "/tmp"];
 
 /// Programs and libraries, as far as the rest of the platform does not have them.
 const PROGRAMS: [&str; 3] = ["/opt/homebrew", "/usr", "/Library/Developer"];

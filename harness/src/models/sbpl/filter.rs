@@ -151,7 +151,7 @@ fn is_of_the_system(object: OperationObject<'_>) -> FilterMatch {
 /// Returns whether `path` lies where programs keep files of their own, about which no system
 /// profile has rules.
 fn is_scratch(path: &str) -> bool {
-    ["/private/var/cache", "/private/var/directories", "/private/var/tmp", "/private/var/root"]
+    ["/private/var/cache", "/private/var/folders", "/private/var/tmp", "/private/var/root"]
         .iter()
         .any(|place| is_below(path, place))
 }
@@ -163,4 +163,17 @@ pub(super) fn is_below(path: &str, directory: &str) -> bool {
 
 fn is_local(host: &str) -> bool {
     matches!(host, "localhost" | "127.0.0.1" | "::1" | "[::1]")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::is_scratch;
+
+    /// The temporary directory of a user is below `/private/var/folders` (confstr(3),
+    /// `_CS_DARWIN_USER_TEMP_DIR`).
+    #[test]
+    fn temporary_directories_of_macos_are_scratch() {
+        assert!(is_scratch("/private/var/folders/zz/zyxvpxvq6csfxvn_n0000000000000/T/f"));
+        assert!(!is_scratch("/private/var/db/f") && !is_scratch("/private/var/foldersx/f"));
+    }
 }
