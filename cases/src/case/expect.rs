@@ -35,6 +35,25 @@ pub struct Expect {
     pub compare: Vec<Compare>,
 }
 
+impl Expect {
+    /// Returns whether nothing is expected besides the decision.
+    pub(crate) fn is_decision_alone(&self) -> bool {
+        let alone = Self {
+            decision: self.decision.clone(),
+            exit: None,
+            stdout: None,
+            stderr: None,
+            shown: None,
+            rule: None,
+            result: None,
+            times: Vec::new(),
+            oracle: Vec::new(),
+            compare: Compare::ALL.to_vec(),
+        };
+        *self == alone
+    }
+}
+
 /// The eight expectations.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum ExpectedDecision {

@@ -4,8 +4,8 @@ use std::collections::BTreeSet;
 
 use super::FieldFault;
 use crate::case::{
-    Case, CaseStep, ChainEdit, Channel, ChannelStep, Compare, Control, Expect, ExpectedDecision,
-    FINDINGS, Launcher, ReceiptsExpect, RequestStep, RunSpec, VerifyStep,
+    Case, CaseStep, ChainEdit, Channel, ChannelStep, Control, ExpectedDecision, FINDINGS, Launcher,
+    ReceiptsExpect, RequestStep, RunSpec, VerifyStep,
 };
 
 /// The reason why some channel cases have no control.
@@ -54,23 +54,11 @@ pub(super) fn check(case: &Case) -> Result<(), FieldFault> {
 
 /// A channel is all there is: no command, no policy, nothing around it.
 fn alone(case: &Case) -> Result<(), FieldFault> {
-    let bare = Expect {
-        decision: case.expect.decision.clone(),
-        exit: None,
-        stdout: None,
-        stderr: None,
-        shown: None,
-        rule: None,
-        result: None,
-        times: Vec::new(),
-        oracle: Vec::new(),
-        compare: Compare::ALL.to_vec(),
-    };
     let rules = [
         (case.steps.len() > 1, "steps", "what is done to a channel is the only act"),
         (*case.policy() != Default::default(), "policy", "a channel has no policy"),
         (case.twin.is_some(), "twin", "a channel has no twin: a marker shows that it was at work"),
-        (case.expect != bare, "expect", "receipts stands alone"),
+        (!case.expect.is_decision_alone(), "expect", "receipts stands alone"),
         (case.repeat > 1 || case.parallel > 1, "repeat", "repeat the steps, or use `times`"),
         (case.stdin.is_some(), "stdin", "a channel runs no command that could read"),
         (!case.during.is_empty(), "during", "what happens meanwhile is a step"),

@@ -2,8 +2,7 @@
 
 use super::FieldFault;
 use crate::case::{
-    Answer, Case, CaseStep, Compare, Control, DuringEvent, Expect, ExpectedDecision, Launcher,
-    PolicyQuery, RunSpec,
+    Answer, Case, CaseStep, Control, DuringEvent, ExpectedDecision, Launcher, PolicyQuery, RunSpec,
 };
 
 /// The reason why a question has no control.
@@ -83,18 +82,6 @@ fn fits(question: &PolicyQuery, answer: &Answer) -> Result<(), FieldFault> {
 
 /// A question is all there is: no command, nothing around it.
 fn alone(case: &Case) -> Result<(), FieldFault> {
-    let bare = Expect {
-        decision: case.expect.decision.clone(),
-        exit: None,
-        stdout: None,
-        stderr: None,
-        shown: None,
-        rule: None,
-        result: None,
-        times: Vec::new(),
-        oracle: Vec::new(),
-        compare: Compare::ALL.to_vec(),
-    };
     // A profile depends on the environment that the command will have.
     let compiles = matches!(case.question(), Some(PolicyQuery::Compile(..)));
     let env = if compiles { case.launcher.env.clone() } else { Default::default() };
@@ -113,7 +100,7 @@ fn alone(case: &Case) -> Result<(), FieldFault> {
             "the target says which system is meant; leave `platform` out",
         ),
         (case.twin.is_some(), "twin", "a question has no twin"),
-        (case.expect != bare, "expect", "an answer stands alone"),
+        (!case.expect.is_decision_alone(), "expect", "an answer stands alone"),
         (case.repeat > 1 || case.parallel > 1, "repeat", "a question is asked once"),
         (case.stdin.is_some(), "stdin", "a question runs nothing that could read"),
         (case.during != Vec::<DuringEvent>::new(), "during", "a question takes no time"),
