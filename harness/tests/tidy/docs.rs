@@ -1,4 +1,4 @@
-//! Truth of the pages: relative links have targets, commands parse, packages exist.
+//! Truth of the pages: relative links have targets, modules and packages exist, commands parse.
 
 use boxproof::cli::Cli;
 use clap::Parser;
@@ -23,6 +23,26 @@ pub(crate) fn links(tree: &Tree) -> Vec<String> {
         }
     }
     found
+}
+
+/// Checks that every module that the code map of a member's README names is in its sources.
+pub(crate) fn code_map(tree: &Tree) -> Vec<String> {
+    let pages = tree.pages().filter_map(|page| Some((page, page.path.strip_suffix("/README.md")?)));
+    pages.flat_map(|(page, member)| unknown_modules(tree, page, member)).collect()
+}
+
+fn unknown_modules(tree: &Tree, page: &File, member: &str) -> Vec<String> {
+    let source = format!("{member}/src/");
+    let is_there = |name: &str| {
+        let (file, directory) = (format!("/{name}.rs"), format!("/{name}/"));
+        tree.below(&source).any(|f| f.path.ends_with(&file) || f.path.contains(&directory))
+    };
+    let map = page.text.split("\n## Code map\n").nth(1).unwrap_or_default();
+    let map = map.split("\n## ").next().unwrap_or_default();
+    let rows = map.lines().filter(|line| line.starts_with("| `"));
+    let names = rows.flat_map(|row| row.split('`').skip(1).step_by(2));
+    let modules = names.flat_map(|name| name.split("::")).filter(|name| !is_there(name));
+    modules.map(|name| format!("{}: no module `{name}` in {source}", page.path)).collect()
 }
 
 fn targets(text: &str) -> impl Iterator<Item = &str> {
