@@ -345,6 +345,7 @@ mod tests {
             selection: Default::default(),
             backends: vec![bare("box")],
             all: false,
+            scope: crate::plan::PairScope::Every,
             strict: false,
             jobs: None,
             scratch: None,

@@ -46,6 +46,36 @@ pub enum PlannedAction {
 pub struct PlanOptions {
     /// True if cases are run even where the backend does not claim what they need.
     pub all: bool,
+    /// The pairs of case and backend that are planned.
+    pub scope: PairScope,
+}
+
+/// The pairs of case and backend that a plan holds.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub enum PairScope {
+    /// Every selected case against every backend.
+    #[default]
+    Every,
+    /// The pairs that an audit reads: denials on [`ALLOW_ALL`], allowances on [`DENY_ALL`], and
+    /// every case on the other backends.
+    Audited,
+}
+
+/// The name of the backend that denies nothing.
+pub const ALLOW_ALL: &str = "allow-all";
+
+/// The name of the backend that allows nothing.
+pub const DENY_ALL: &str = "deny-all";
+
+impl PairScope {
+    fn holds(self, case: &Case, backend: &Backend) -> bool {
+        let negative = case.expect.decision.is_negative();
+        match (self, backend.name.as_str()) {
+            (Self::Audited, ALLOW_ALL) => negative,
+            (Self::Audited, DENY_ALL) => !negative,
+            _ => true,
+        }
+    }
 }
 
 /// The reason of cases that are meant for another operating system.
@@ -69,7 +99,8 @@ pub fn plan(
             backend,
             what: decide(case, b, host, options),
         };
-        backends.iter().enumerate().map(against)
+        let held = move |(_, b): &(usize, &Backend)| options.scope.holds(case, b);
+        backends.iter().enumerate().filter(held).map(against)
     });
     RunPlan { cases: pairs.collect() }
 }
@@ -116,7 +147,7 @@ mod tests {
     use crate::observability::Observability;
     use crate::selection::SlowCases;
     use boxproof_cases::Capability;
-    use boxproof_cases::case::HostFact;
+    use boxproof_cases::case::{ExpectedDecision, HostFact};
     use boxproof_cases::protocol::ClaimLevel;
     use rstest::rstest;
     use std::collections::{BTreeMap, BTreeSet};
@@ -169,7 +200,8 @@ mod tests {
         let facts = BTreeSet::from([HostFact::Git]);
         let host = HostFacts { facts, sight, report, ..HostFacts::default() };
         let selection = CaseSelection::new::<&str>(&[], SlowCases::ByIdOnly).unwrap();
-        let plan = plan(&suite(extra), &selection, &[backend(missing)], &host, PlanOptions { all });
+        let options = PlanOptions { all, ..PlanOptions::default() };
+        let plan = plan(&suite(extra), &selection, &[backend(missing)], &host, options);
         assert_eq!(plan.cases.len(), 1);
         match &plan.cases[0].what {
             PlannedAction::Run => "run".to_owned(),
@@ -256,5 +288,24 @@ mod tests {
         let pairs: Vec<_> =
             plan.cases.iter().map(|planned| (planned.case, planned.backend)).collect();
         assert_eq!(pairs, [(0, 0), (0, 1), (1, 0), (1, 1)]);
+    }
+
+    #[rstest]
+    #[case(ExpectedDecision::Allowed, [DENY_ALL, "echo"])]
+    #[case(ExpectedDecision::Refused, [ALLOW_ALL, "echo"])]
+    fn an_audit_leaves_out_what_it_does_not_read(
+        #[case] decision: ExpectedDecision,
+        #[case] planned: [&str; 2],
+    ) {
+        let mut suite = suite("");
+        suite.cases[0].expect.decision = decision;
+        let selection = CaseSelection::new::<&str>(&[], SlowCases::ByIdOnly).unwrap();
+        let backends = [ALLOW_ALL, DENY_ALL, "echo"]
+            .map(|name| Backend { name: name.to_owned(), ..backend(false) });
+        let options = PlanOptions { scope: PairScope::Audited, ..PlanOptions::default() };
+        let plan = plan(&suite, &selection, &backends, &HostFacts::default(), options);
+        let names: Vec<_> =
+            plan.cases.iter().map(|planned| backends[planned.backend].name.as_str()).collect();
+        assert_eq!(names, planned);
     }
 }

@@ -11,7 +11,7 @@ use std::process::exit;
 use boxproof::backend::{Backend, SettledUser, resolve};
 use boxproof::host::{HostFacts, PendingTools};
 use boxproof::multicall::dispatch;
-use boxproof::plan::{PlanOptions, PlannedAction, plan};
+use boxproof::plan::{PairScope, PlanOptions, PlannedAction, plan};
 use boxproof::scratch::default_base;
 use boxproof::selection::{CaseSelection, SlowCases};
 use boxproof::session::{CompletedRun, RunConclusion, SessionRequest, conduct, tools_for};
@@ -120,6 +120,7 @@ fn request(suite: &Suite, wanted: &[String], backend: Backend) -> SessionRequest
         selection: selection.unwrap_or_else(|error| broken(&error)),
         backends: vec![backend],
         all: false,
+        scope: PairScope::Every,
         strict: false,
         jobs: None,
         scratch: None,

@@ -10,6 +10,7 @@ use boxproof_reports::{CaseRow, Verdict};
 
 use super::{CaseArgs, CliFailure, backends, print_text};
 use crate::backend::{DoubleReply, SettledUser, shipped_doubles};
+use crate::plan::{ALLOW_ALL, DENY_ALL, PairScope};
 use crate::session::{CompletedRun, RunConclusion, SessionRequest, conduct, tools_for};
 
 /// Arguments of `audit`.
@@ -32,8 +33,6 @@ pub(super) struct AuditArgs {
     knowing: bool,
 }
 
-const ALLOW_ALL: &str = "allow-all";
-const DENY_ALL: &str = "deny-all";
 const KNOWING: &str = "knows-corpus";
 
 pub(super) fn run(args: AuditArgs) -> Result<i32, CliFailure> {
@@ -47,6 +46,7 @@ pub(super) fn run(args: AuditArgs) -> Result<i32, CliFailure> {
         selection,
         backends: backends(&specs.map(str::to_owned).collect::<Vec<_>>(), &SettledUser::own())?,
         all: true,
+        scope: PairScope::Audited,
         strict: false,
         jobs: args.jobs,
         scratch: args.scratch,
@@ -77,7 +77,11 @@ pub(super) fn run(args: AuditArgs) -> Result<i32, CliFailure> {
 /// Tells what is wrong on the backends that allow or deny all, and how much it is; `None` where
 /// nothing was audited.
 fn tell_vacuous(finished: &CompletedRun, suite: &Suite, text: &mut String) -> Option<usize> {
-    let audited: Vec<&CaseRow> = finished.rows.iter().filter(|row| concerns(row, suite)).collect();
+    let audited: Vec<&CaseRow> = finished
+        .rows
+        .iter()
+        .filter(|row| [ALLOW_ALL, DENY_ALL].contains(&row.backend.as_str()))
+        .collect();
     let (inapplicable, audited): (Vec<_>, Vec<_>) =
         audited.into_iter().partition(|row| row.verdict == Verdict::NotApplicable);
     let vacuous: Vec<_> = audited.iter().filter(|row| !is_due(row, suite)).collect();
@@ -160,16 +164,6 @@ fn tell_knowing(finished: &CompletedRun, text: &mut String) {
             passes.len()
         ));
     }
-}
-
-/// Denials concern the backend that allows all, allowances the one that denies all.
-fn concerns(row: &CaseRow, suite: &Suite) -> bool {
-    if DoubleReply::named(&row.backend).is_some() {
-        return false;
-    }
-    let case = suite.cases.iter().find(|case| case.id.as_str() == row.id);
-    let negative = case.is_some_and(|case| case.expect.decision.is_negative());
-    negative == (row.backend == ALLOW_ALL)
 }
 
 /// Returns whether the verdict is the one that a backend which is always wrong must get. A

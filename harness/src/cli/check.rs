@@ -10,6 +10,7 @@ use boxproof_reports::{CaseRow, Outcome, Verdict};
 
 use super::{CliFailure, note, print_text};
 use crate::backend::{Backend, BackendKind, plain_cases};
+use crate::plan::PairScope;
 use crate::selection::{CaseSelection, SlowCases};
 use crate::session::{RunConclusion, SessionRequest, conduct, tools_for};
 
@@ -90,6 +91,7 @@ fn rows(
             .map_err(|error| CliFailure::usage(error.to_string()))?,
         backends,
         all: false,
+        scope: PairScope::Every,
         strict: false,
         jobs: None,
         scratch,

@@ -21,6 +21,7 @@ use super::{
 use crate::backend::SettledUser;
 use crate::blind::SampleShare;
 use crate::output::ReportOutput;
+use crate::plan::PairScope;
 use crate::selection::{CaseSelection, parse_shard};
 use crate::session::{CompletedRun, RunConclusion, SessionRequest, conduct, tools_for};
 use crate::sys;
@@ -174,6 +175,7 @@ fn conclude(
         selection,
         backends,
         all: args.all,
+        scope: PairScope::Every,
         strict: args.strict,
         jobs: args.jobs,
         scratch: args.scratch.clone(),
