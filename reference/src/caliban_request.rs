@@ -8,27 +8,29 @@ use boxproof_cases::protocol::{
 };
 
 use crate::dialect::caliban::{
-    self, CalibanSettings, CommandContext, CompiledSettings, ExtraOpenings, LocalHost,
+    self, CalibanSettings, CommandContext, CompiledSettings, ExtraOpenings, HostInspector,
     PathVariables, SandboxAvailability, SessionProfilePath, SettingsError,
 };
 use crate::error::Refusal;
+use crate::host::settings_platform;
 use crate::request::{ProfileLocation, RunJob};
 
-impl TryFrom<SettingsRunRequest> for RunJob {
-    type Error = Refusal;
-
-    fn try_from(request: SettingsRunRequest) -> Result<Self, Refusal> {
-        if let Some(why) = request.session.as_deref().and_then(caliban::no_name) {
-            return Err(Refusal::invalid(why));
-        }
-        if !request.workspace.as_path().is_absolute() {
-            return Err(Refusal::invalid("workspace: not an absolute path"));
-        }
-        let protocol = request.protocol;
-        let profile_file = profile_file(&request);
-        let compiled = compiled(&request).map_err(|error| refused(&error))?;
-        Ok(ordered(protocol, compiled, profile_file))
+/// Returns the run that `request` asks for; the program that its settings name is inspected on
+/// `host`.
+pub(crate) fn job(
+    request: &SettingsRunRequest,
+    host: &dyn HostInspector,
+) -> Result<RunJob, Refusal> {
+    if let Some(why) = request.session.as_deref().and_then(caliban::no_name) {
+        return Err(Refusal::invalid(why));
     }
+    if !request.workspace.as_path().is_absolute() {
+        return Err(Refusal::invalid("workspace: not an absolute path"));
+    }
+    let protocol = request.protocol;
+    let profile_file = profile_file(request);
+    let compiled = compiled(request, host).map_err(|error| refused(&error))?;
+    Ok(ordered(protocol, compiled, profile_file))
 }
 
 /// The session's own place for a profile; a program has none under [`SourcePrecedence::Head`].
@@ -106,11 +108,13 @@ fn refused(error: &SettingsError) -> Refusal {
     }
 }
 
-fn compiled(request: &SettingsRunRequest) -> Result<CompiledSettings, SettingsError> {
+fn compiled(
+    request: &SettingsRunRequest,
+    host: &dyn HostInspector,
+) -> Result<CompiledSettings, SettingsError> {
     let variables = variables(request.workspace.as_path());
     let sound = CalibanSettings::parse(&request.documents)?.check(request.reading, &variables)?;
-    // Our own mechanisms are tried by the run itself.
-    let availability = caliban::available(&sound, caliban::here(), &LocalHost { prefix: None })?;
+    let availability = caliban::available(&sound, settings_platform(), host)?;
     let names: Vec<String> = text_variables().map(|(name, _)| name).collect();
     let commanded = CommandContext { run: &request.run, names: &names, stands: &stands };
     caliban::order(&sound, &availability, commanded)

@@ -7,9 +7,9 @@ use std::path::PathBuf;
 use boxproof_cases::protocol::{CompileTarget, exit};
 use clap::{Parser, Subcommand};
 
+use crate::policy::MechanismName;
 use crate::query::{self, FileQueryVerb, QueryVerb};
-use crate::request::Mechanism;
-use crate::{capabilities, compile, run, stdout};
+use crate::{compile, run, stdout};
 
 const EXAMPLES: &str = "\
 Examples:
@@ -49,7 +49,7 @@ enum Verb {
     Capabilities {
         /// Answer for this mechanism instead of the one that `auto` takes
         #[arg(long, value_name = "NAME", value_parser = mechanism)]
-        mechanism: Option<Mechanism>,
+        mechanism: Option<MechanismName>,
     },
     /// Run a command under a policy
     #[command(after_help = RUN_EXIT)]
@@ -133,9 +133,9 @@ fn misused(error: &clap::Error) -> i32 {
     error.exit_code()
 }
 
-fn mechanism(name: &str) -> Result<Mechanism, String> {
-    let known = || Mechanism::ALL.map(Mechanism::name).join(", ");
-    Mechanism::named(name).ok_or_else(|| format!("unknown mechanism; known: {}", known()))
+fn mechanism(name: &str) -> Result<MechanismName, String> {
+    let known = || MechanismName::ALL.map(MechanismName::name).join(", ");
+    MechanismName::named(name).ok_or_else(|| format!("unknown mechanism; known: {}", known()))
 }
 
 fn target(name: &str) -> Result<CompileTarget, String> {
@@ -144,8 +144,8 @@ fn target(name: &str) -> Result<CompileTarget, String> {
     found.ok_or_else(|| format!("unknown target; known: {}", known()))
 }
 
-fn capabilities(prefix: &[&str], asked: Option<Mechanism>) -> i32 {
-    let found = capabilities::found(prefix, asked);
+fn capabilities(prefix: &[&str], asked: Option<MechanismName>) -> i32 {
+    let found = run::found(prefix, asked);
     let text = found
         .and_then(|found| serde_json::to_string_pretty(&found).map_err(|error| error.to_string()));
     match text {

@@ -61,3 +61,8 @@ impl Refusal {
         }
     }
 }
+
+/// Returns the message for a command that could not be executed.
+pub(crate) fn unspawnable(program: &str, error: &dyn std::fmt::Display) -> String {
+    format!("failed to spawn `{program}`: {error}")
+}

@@ -1,17 +1,16 @@
-//! The dialect `inferoa` for requests: from a sandbox block to an order and to a report.
+//! The dialect `inferoa` for requests: from a sandbox block to an order.
 
 use std::collections::BTreeMap;
 use std::path::Path;
 
-use boxproof_cases::protocol::{CommandFate, Document, Mode, ProfileRequest, Protect, Status};
+use boxproof_cases::protocol::{Document, Mode, ProfileRequest};
 
-use crate::capabilities;
 use crate::dialect::inferoa::{
-    ConfigError, ExpansionContext, ResolvedBlock, SandboxBlock, resolve_block, status,
+    ConfigError, ExpansionContext, ResolvedBlock, SandboxBlock, resolve_block,
 };
 use crate::error::Refusal;
-use crate::request::{AUTO, Mechanism, RunJob};
-use crate::run;
+use crate::policy::AUTO;
+use crate::request::RunJob;
 
 /// The run that `request` asks for.
 pub(crate) fn order(request: ProfileRequest) -> Result<RunJob, Refusal> {
@@ -94,22 +93,4 @@ pub(crate) fn parsed(documents: &[Document]) -> Result<SandboxBlock, ConfigError
             message: "a sandbox block is in one document; name one".to_owned(),
         }),
     }
-}
-
-/// Builds the report of `settled` for the workspace as it was `given`. Where the block confines,
-/// the mechanism is found by a trial run on this host.
-pub(crate) fn report(prefix: &[&str], settled: ResolvedBlock, given: &Path) -> Status {
-    let tried = (settled.runs() == CommandFate::Confined).then(|| {
-        let held = settled.policy.protect == Protect::Metadata;
-        capabilities::effective(prefix, Mechanism::named(settled.mechanism), held)
-    });
-    let (settled, effective) = match tried {
-        Some(Err(why)) => (ResolvedBlock { unavailable: Some(why), ..settled }, None),
-        tried => (settled, tried.and_then(Result::ok)),
-    };
-    let mechanism = effective.map_or("none", |effective| effective.mechanism.name());
-    let status = status(&settled, &given.display().to_string(), mechanism);
-    let shows_host = effective.is_some_and(|effective| effective.shows_host);
-    let limits = shows_host.then(|| run::HOST_PROC.to_owned()).into_iter().collect();
-    Status { limits, ..status }
 }

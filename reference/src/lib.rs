@@ -10,9 +10,9 @@
 
 mod agent_state;
 mod caliban_request;
-mod capabilities;
 mod case_fold;
 mod case_insensitive;
+mod claims;
 mod cli;
 mod compile;
 mod control;
@@ -20,7 +20,6 @@ mod destination;
 pub mod dialect;
 pub mod egress;
 mod error;
-mod exchange;
 pub mod executor;
 mod explain;
 mod glob;
@@ -28,13 +27,13 @@ mod grant;
 mod host;
 mod inferoa_request;
 mod init;
-mod launch;
 mod mechanism;
 #[cfg_attr(not(target_os = "linux"), path = "unsupported/mediate.rs")]
 mod mediate;
 mod orbit_request;
 mod path_rules;
 mod plan;
+mod policy;
 mod query;
 #[cfg(target_os = "linux")]
 pub mod receipts;
@@ -43,8 +42,10 @@ mod report;
 mod request;
 mod run;
 mod stdout;
-pub mod supervise;
+mod supervise;
 mod sys;
+
+pub use run::process;
 
 #[doc(hidden)]
 pub use mechanism::seatbelt::stand_in as stand_in_for_sandbox_exec;

@@ -2,16 +2,18 @@
 
 use std::io;
 use std::path::Path;
+use std::time::Duration;
 
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
-use boxproof_cases::protocol::{ErrorKind, RunResult, exit};
+use boxproof_cases::protocol::{Blocked, ErrorKind, PROTOCOL, RunResult, exit};
 use nix::errno::Errno;
 use nix::sys::signal::Signal;
 
 use crate::control::{FailedStep, InitReport};
-use crate::error::Refusal;
-use crate::exchange::blank;
+use crate::error::{Refusal, unspawnable};
+use crate::explain::rule;
+use crate::mechanism::MechanismFailure;
 use crate::supervise::{CapturedOutput, INTERRUPTED, RunOutcome, TIMED_OUT, waiting_failed};
 
 /// The end of a run, in the protocol's terms.
@@ -68,14 +70,6 @@ pub(crate) fn finished(
     (result, code)
 }
 
-/// A failure that the mechanism has to explain.
-pub(crate) enum MechanismFailure<'a> {
-    /// The message of its program, if any, and its exit status.
-    Ended(Option<&'a str>, &'a str),
-    /// A place of its own, and the errno there.
-    At(u32, i32),
-}
-
 /// Returns the reason why the command was not executed, or why its end is unknown; `explain` puts a
 /// failed set-up into words.
 pub(crate) fn why_not(
@@ -126,11 +120,6 @@ fn status(outcome: &RunOutcome) -> String {
         return "given up: it did not begin in time".to_owned();
     }
     outcome.helper.map_or_else(|| "status unknown".to_owned(), |status| status.to_string())
-}
-
-/// Returns the message for a command that could not be executed.
-pub(crate) fn unspawnable(program: &str, error: &dyn std::fmt::Display) -> String {
-    format!("failed to spawn `{program}`: {error}")
 }
 
 /// Returns the reason why a command without a sandbox was not executed. It always names the
@@ -203,4 +192,48 @@ fn attach(result: &mut RunResult, mut captured: CapturedOutput) {
     result.stdout_b64 = Some(STANDARD.encode(&captured.stdout));
     result.stderr_b64 = Some(STANDARD.encode(&captured.stderr));
     result.truncated = Some(captured.truncated.contains(&true));
+}
+
+/// Says `refusal` on stderr and in a result.
+pub(crate) fn declined(refusal: &Refusal, request_file: &Path) -> (RunResult, i32) {
+    eprintln!("refbox: {refusal}");
+    let error = Some(refusal.to_wire(request_file));
+    let blocked = why_blocked(refusal);
+    let code = match refusal.kind {
+        ErrorKind::Spawn => exit::NOT_FOUND,
+        _ => exit::REFUSED,
+    };
+    (RunResult { error, blocked, ..blank("", Duration::ZERO) }, code)
+}
+
+/// Explains a refusal for want of a sandbox as the sandbox's doing.
+pub(crate) fn why_blocked(refusal: &Refusal) -> Option<Blocked> {
+    (refusal.kind == ErrorKind::Unavailable).then(|| rule::unavailable(&refusal.message))
+}
+
+/// A result with nothing in it yet but that nothing was started.
+pub(crate) fn blank(mechanism: &str, took: Duration) -> RunResult {
+    RunResult {
+        protocol: PROTOCOL,
+        started: false,
+        success: false,
+        exit_code: None,
+        signal: None,
+        timed_out: false,
+        interrupted_by: None,
+        refused_routes: None,
+        duration_ms: u64::try_from(took.as_millis()).unwrap_or(u64::MAX),
+        mechanism: mechanism.to_owned(),
+        enforced: Default::default(),
+        inferred: None,
+        blocked: None,
+        annotations: Vec::new(),
+        limits: Vec::new(),
+        error: None,
+        stdout: None,
+        stderr: None,
+        stdout_b64: None,
+        stderr_b64: None,
+        truncated: None,
+    }
 }

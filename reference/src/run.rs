@@ -1,6 +1,10 @@
 //! The verb `run`: request → host → plan → mechanism → supervise → result, in that order.
 
+mod exchange;
+mod local_host;
+pub mod process;
 mod reasons;
+mod trial;
 
 use std::fs::File;
 use std::io;
@@ -16,25 +20,27 @@ use boxproof_cases::protocol::{
     ClaimLevel, Command, ErrorKind, Mode, Network, OnUnavailable, RunResult, Stdin,
 };
 
-use crate::capabilities::{self, claims};
+use crate::claims::{self, HOST_PROC, claims};
+use crate::control::{CommandContainment, LaunchSpec, RunningSandbox};
 use crate::destination::FileDestination;
 use crate::dialect::orbit::{EventLines, GateEvent, GateEventKind, GateEventSink};
 use crate::egress::{self, DeniedHost, ListenerHandoff, ProxyServer};
 use crate::error::Refusal;
-use crate::exchange::{self, declined};
 use crate::explain;
-use crate::host::{HostSnapshot, launcher_environment};
+use crate::host::HostSnapshot;
 use crate::init::SandboxInit;
-use crate::launch::{CommandContainment, LaunchSpec};
 use crate::mechanism::{
-    HelperHandles, RunningSandbox, SiblingMechanism, bubblewrap, namespaces, unconfined,
+    HelperHandles, MechanismFailure, SiblingMechanism, bubblewrap, namespaces, unconfined,
 };
 use crate::plan::{self, Plan, View, ViewStep};
-use crate::report::MechanismFailure;
-use crate::request::{Mechanism, RunJob};
+use crate::policy::MechanismName;
+use crate::report::declined;
+use crate::request::RunJob;
 use crate::supervise::{self, OutputMode, RunOutcome, SecretValues, StdinSource, StreamEnds};
 use crate::{control, mediate, report, sys};
+pub(crate) use local_host::LocalHost;
 use reasons::{blocked, closed, unreached_lines};
+pub(crate) use trial::{effective, found};
 
 /// Times a run is set up at most, because host sockets came or went meanwhile.
 const ATTEMPTS: usize = 30;
@@ -54,14 +60,10 @@ pub(crate) struct KnownRefusals {
     pub(crate) refused_routes: Option<u32>,
 }
 
-/// The note on a run that is shown the host's `/proc`.
-pub(crate) const HOST_PROC: &str = "this host allows no /proc of the sandbox's own, so the host's is \
-    shown, read-only: which processes, mounts and sockets it has can be seen, no more of them";
-
 /// A tried run: its outcome, its mechanism, and the reason why it did not start.
 pub(crate) struct AttemptedRun {
     pub(crate) outcome: RunOutcome,
-    pub(crate) mechanism: Mechanism,
+    pub(crate) mechanism: MechanismName,
     pub(crate) refusal: Option<Refusal>,
     /// The recorded refusals to the command.
     pub(crate) known: KnownRefusals,
@@ -145,7 +147,7 @@ fn carry(prefix: &[&str], order: &RunJob, file: &Path) -> (RunResult, i32) {
             (RunResult { blocked, ..result }, code)
         }
         (None, Ok(tried)) => {
-            let enforced = capabilities::enforced(tried.mechanism, order, tried.shows_host);
+            let enforced = claims::enforced(tried.mechanism, order, tried.shows_host);
             conclude(tried, order, file, |result| result.enforced = enforced)
         }
     }
@@ -156,12 +158,12 @@ fn degraded(prefix: &[&str], order: &RunJob, file: &Path, reason: &Refusal) -> (
     eprintln!("refbox: {warning}");
     let host = HostSnapshot::observe(&order.policy, order.law.as_ref(), &order.run);
     let tried = Plan::unconfined(&order.policy, &order.run, &host)
-        .and_then(|plan| carry_out(prefix, order, &plan, Mechanism::Unconfined));
+        .and_then(|plan| carry_out(prefix, order, &plan, MechanismName::Unconfined));
     match tried {
         Err(refusal) => declined(&refusal, file),
         Ok(tried) => conclude(tried, order, file, |result| {
             let nothing =
-                claims(Mechanism::Namespaces).map(|(name, _)| (name.into(), ClaimLevel::None));
+                claims(MechanismName::Namespaces).map(|(name, _)| (name.into(), ClaimLevel::None));
             result.enforced = nothing.collect();
             result.inferred = None;
             result.annotations.insert(0, warning);
@@ -247,15 +249,15 @@ fn unavailable(tried: &Result<AttemptedRun, Refusal>) -> Option<String> {
 }
 
 /// The mechanisms that the request allows, the preferred first.
-fn candidates(order: &RunJob) -> Result<Vec<Mechanism>, Refusal> {
+fn candidates(order: &RunJob) -> Result<Vec<MechanismName>, Refusal> {
     let unconfined = order.policy.mode == Mode::Unconfined;
-    match (Mechanism::named(&order.run.mechanism), unconfined) {
-        (None, true) => Ok(vec![Mechanism::Unconfined]),
-        (None, false) => Ok(Mechanism::AUTO.into()),
-        (Some(Mechanism::Unconfined), false) => Err(Refusal::unsupported(
+    match (MechanismName::named(&order.run.mechanism), unconfined) {
+        (None, true) => Ok(vec![MechanismName::Unconfined]),
+        (None, false) => Ok(MechanismName::AUTO.into()),
+        (Some(MechanismName::Unconfined), false) => Err(Refusal::unsupported(
             "run.mechanism: unconfined enforces no step of this policy; use auto or namespaces",
         )),
-        (Some(Mechanism::Unconfined), true) => Ok(vec![Mechanism::Unconfined]),
+        (Some(MechanismName::Unconfined), true) => Ok(vec![MechanismName::Unconfined]),
         (Some(confining), true) => Err(Refusal::unsupported(format!(
             "run.mechanism: {} does not run mode unconfined; use auto or unconfined",
             confining.name()
@@ -265,7 +267,11 @@ fn candidates(order: &RunJob) -> Result<Vec<Mechanism>, Refusal> {
 }
 
 /// Plans and carries out; again if the start failed while the host's sockets changed under it.
-fn persist(prefix: &[&str], order: &RunJob, mechanism: Mechanism) -> Result<AttemptedRun, Refusal> {
+fn persist(
+    prefix: &[&str],
+    order: &RunJob,
+    mechanism: MechanismName,
+) -> Result<AttemptedRun, Refusal> {
     let mut host = HostSnapshot::observe(&order.policy, order.law.as_ref(), &order.run);
     for _ in 1..ATTEMPTS {
         let tried = once(prefix, order, &host, mechanism)?;
@@ -293,7 +299,7 @@ fn once(
     prefix: &[&str],
     order: &RunJob,
     host: &HostSnapshot,
-    mechanism: Mechanism,
+    mechanism: MechanismName,
 ) -> Result<AttemptedRun, Refusal> {
     check_workspace(order, host)?;
     plan::refuse_contradictions(&order.policy, host)?;
@@ -319,7 +325,7 @@ fn carry_out(
     prefix: &[&str],
     order: &RunJob,
     plan: &Plan,
-    mechanism: Mechanism,
+    mechanism: MechanismName,
 ) -> Result<AttemptedRun, Refusal> {
     let run = &order.run;
     let beside = SiblingMechanism::prepare(mechanism, order, plan)?;
@@ -352,7 +358,7 @@ fn carry_out(
     let outcome = outcome?;
     let program = shown_program(&run.command);
     let explain = |trouble: MechanismFailure<'_>| match (trouble, mechanism) {
-        (MechanismFailure::Ended(said, ended), Mechanism::Bubblewrap) => {
+        (MechanismFailure::Ended(said, ended), MechanismName::Bubblewrap) => {
             bubblewrap::explain(said, ended, &untrusted(order))
         }
         (trouble, _) => in_words(trouble, plan.view.as_ref()),
@@ -387,7 +393,7 @@ fn begin(
     prefix: &[&str],
     order: &RunJob,
     plan: &Plan,
-    mechanism: Mechanism,
+    mechanism: MechanismName,
     beside: Option<&SiblingMechanism>,
     parts: HelperInputs<'_>,
 ) -> Result<RunningSandbox, Refusal> {
@@ -396,7 +402,7 @@ fn begin(
         (Some(_), Some(beside)) => {
             beside.start(SandboxInit::new(launch, control, streams).map_err(os)?)
         }
-        (Some(view), None) if mechanism == Mechanism::Namespaces => {
+        (Some(view), None) if mechanism == MechanismName::Namespaces => {
             let inner = SandboxInit::new(launch, control, streams).map_err(os)?;
             namespaces::start(view, inner.with_door(door).noting(ledger))
         }
@@ -430,7 +436,7 @@ fn plumb(order: &RunJob, plan: &Plan) -> io::Result<([OwnedFd; 3], StreamEnds)> 
         (false, _) => OutputMode::Inherit,
         (true, false) => OutputMode::Capture,
         (true, true) => {
-            let known = launcher_environment();
+            let known = sys::launcher_environment();
             OutputMode::CaptureAndShow(SecretValues::from_environment(
                 known.iter().chain(&plan.env),
             ))

@@ -2,7 +2,7 @@
 
 use std::process::{Command, Stdio};
 
-use boxproof_reference::supervise::{
+use boxproof_reference::process::{
     CAPTURE_CAP, ProcessRequest, ProcessStdin, Unsandboxed, run_process,
 };
 use criterion::Criterion;

@@ -7,7 +7,7 @@ use std::os::unix::fs::FileExt;
 use std::process::{Command, Stdio};
 use std::time::{Duration, Instant};
 
-use boxproof_reference::supervise::{
+use boxproof_reference::process::{
     ProcessOutput, ProcessRequest, ProcessResult, ProcessStdin, Unsandboxed, run_process,
 };
 use criterion::Criterion;

@@ -3,7 +3,7 @@
 
 use std::time::Duration;
 
-use boxproof_reference::supervise::{
+use boxproof_reference::process::{
     ProcessOutput, ProcessRequest, ProcessStdin, Unsandboxed, run_process,
 };
 

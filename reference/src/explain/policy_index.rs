@@ -16,7 +16,7 @@ use super::rule::DenialRule;
 use crate::glob::{GlobMatch, PathGlob};
 use crate::grant;
 use crate::path_rules::{PathAccess as Asked, PathRules};
-use crate::request::{GIT_CONFIG_GRANT, GIT_GRANT};
+use crate::policy::{GIT_CONFIG_GRANT, GIT_GRANT};
 pub(super) use remedy::{DenyList, PolicyRemedy};
 
 /// An operation on a path.

@@ -23,7 +23,7 @@ use std::path::Path;
 
 use boxproof_cases::protocol::{Command, InferredGrants, Mode, Policy, Protect, Run};
 
-use crate::request::GIT_GRANT;
+use crate::policy::GIT_GRANT;
 use classify::{CommandClass, LineContext};
 pub(crate) use git_control_files::{STEERS, steers};
 

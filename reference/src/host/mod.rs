@@ -9,6 +9,7 @@ mod globs;
 mod links;
 mod path_kinds;
 mod paths;
+mod platform;
 mod protected;
 mod reachability;
 mod reopened;
@@ -23,12 +24,14 @@ use std::sync::Arc;
 use boxproof_cases::protocol::{Mode, Policy, Protect, Readable, Run, WirePath};
 
 use crate::path_rules::PathRules;
+use crate::sys;
 
 use crate::case_insensitive as fold;
 pub(crate) use baseline::{PlatformEntry, cannot_execute};
 pub(crate) use globs::PatternExpansion;
 pub(crate) use links::ServiceLink;
 pub(crate) use paths::{ExistingPath, MissingPath, PathPassage};
+pub(crate) use platform::settings_platform;
 pub(crate) use protected::ProtectedPaths;
 pub(crate) use reopened::ReopenedDirectory;
 pub(crate) use tree::{NodeKind, WorkspaceNode, WorkspaceTree};
@@ -108,7 +111,7 @@ impl HostSnapshot {
         };
         let mut finder = paths::PathFinder::default();
         let mut host = Self {
-            env: launcher_environment(),
+            env: sys::launcher_environment(),
             paths: named(policy, run).filter_map(|path| finder.entry(path)).collect(),
             tmp: existing(&TMP),
             services: SERVICES
@@ -247,9 +250,4 @@ pub(crate) fn on_the_way(path: &Path) -> Vec<PathBuf> {
 
 fn is_directory(path: &Path) -> bool {
     std::fs::symlink_metadata(path).is_ok_and(|found| found.is_dir())
-}
-
-/// The variables of this process.
-pub(crate) fn launcher_environment() -> Vec<(OsString, OsString)> {
-    std::env::vars_os().collect()
 }

@@ -175,7 +175,7 @@ mod tests {
         symlink(".", root.join("again")).unwrap();
         let expected = [".git", ".git/modules/s", "a/.git", "a/b/c/.git", "s/.git"];
         assert_eq!(there(&root, &[]), expected);
-        assert_eq!(there(&root, &[crate::request::GIT_CONFIG_GRANT]), [""; 0]);
+        assert_eq!(there(&root, &[crate::policy::GIT_CONFIG_GRANT]), [""; 0]);
     }
 
     #[test]

@@ -8,8 +8,8 @@ use nix::sys::signal::{SigSet, Signal};
 use nix::unistd::{self, AccessFlags};
 
 use super::{CommandLockdown, SandboxInit, StandardStreams, filter};
+use crate::control::CommandContainment;
 use crate::control::{FailedStep, InitReport};
-use crate::launch::CommandContainment;
 use crate::mediate::Mediation;
 use crate::sys;
 

@@ -12,7 +12,7 @@ use rustix::process::{self, Signal};
 
 use super::refused_routes;
 use crate::control::{self, ControlCommand, InitReport};
-use crate::sys::{self, ChildEvents, ReapedChild};
+use crate::sys::{self, ChildEvents, ProcessEnd, ReapedChild};
 
 /// The processes that the command's end left behind.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -87,13 +87,13 @@ impl CommandGroup {
         self.reap(|| sys::reap(false), control)
     }
 
-    fn tell(&mut self, end: InitReport, control: BorrowedFd<'_>) -> io::Result<()> {
+    fn tell(&mut self, end: ProcessEnd, control: BorrowedFd<'_>) -> io::Result<()> {
         self.has_ended = true;
-        let failed = self.counts && end != InitReport::Exited(0);
+        let failed = self.counts && end != ProcessEnd::Exited(0);
         if let Some(count) = failed.then(refused_routes::unreached).flatten() {
             control::post(control, InitReport::Unreached(count).encode())?;
         }
-        control::post(control, end.encode())
+        control::post(control, InitReport::from(end).encode())
     }
 
     /// Returns whether no process in a grace period is left. Zombies do not count: those without a
@@ -184,10 +184,10 @@ mod tests {
     /// Checks that the leader's end is reported, once, where it is seen only as the leader is
     /// reaped.
     #[rstest]
-    #[case::among_others(&[(9, InitReport::Exited(0)), (7, InitReport::Exited(3)), (8, InitReport::Signalled(9))])]
-    #[case::alone(&[(7, InitReport::Exited(3))])]
+    #[case::among_others(&[(9, ProcessEnd::Exited(0)), (7, ProcessEnd::Exited(3)), (8, ProcessEnd::Signalled(9))])]
+    #[case::alone(&[(7, ProcessEnd::Exited(3))])]
     fn an_end_that_comes_between_the_look_and_the_reaping_is_told(
-        #[case] ended: &[(i32, InitReport)],
+        #[case] ended: &[(i32, ProcessEnd)],
     ) {
         let (ours, theirs) = control::pair().unwrap();
         let mut group = CommandGroup::led_by(Pid::from_raw(7));
@@ -204,9 +204,9 @@ mod tests {
     fn an_end_that_was_told_is_not_told_again() {
         let (ours, theirs) = control::pair().unwrap();
         let mut group = CommandGroup::led_by(Pid::from_raw(7));
-        group.tell(InitReport::Exited(3), theirs.as_fd()).unwrap();
+        group.tell(ProcessEnd::Exited(3), theirs.as_fd()).unwrap();
         let mut all =
-            [ReapedChild::Ended(Pid::from_raw(7), InitReport::Exited(3)), ReapedChild::None]
+            [ReapedChild::Ended(Pid::from_raw(7), ProcessEnd::Exited(3)), ReapedChild::None]
                 .into_iter();
         group.reap(|| Ok(all.next().unwrap()), theirs.as_fd()).unwrap();
         assert_eq!(group.left == OrphanState::Nothing, sys::ADOPTS_ORPHANS);

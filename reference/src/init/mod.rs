@@ -7,8 +7,6 @@ mod command;
 mod command_group;
 #[cfg_attr(not(target_os = "linux"), path = "../unsupported/filter.rs")]
 mod filter;
-#[cfg(any(test, not(target_os = "linux")))]
-mod process_table;
 mod refused_routes;
 #[cfg_attr(not(target_os = "linux"), path = "../unsupported/survivors.rs")]
 mod survivors;
@@ -22,12 +20,9 @@ use std::os::fd::{AsFd, AsRawFd, OwnedFd, RawFd};
 use nix::unistd::Pid;
 
 use command_group::{CommandGroup, OrphanState};
-#[cfg(not(target_os = "linux"))]
-pub(crate) use process_table::{ProcessEntry, ProcessIdentity, ProcessTable};
 
-use crate::control::{self, InitReport};
+use crate::control::{self, CommandContainment, InitReport, LaunchSpec};
 use crate::egress::ListenerHandoff;
-use crate::launch::{CommandContainment, LaunchSpec};
 use crate::mediate::Mediation;
 use crate::plan::ForbiddenNames;
 use crate::sys::{self, ChildEvents, ProcessHandle, ReleasePipe};

@@ -7,7 +7,7 @@ use std::io;
 use rustix::fs::{CWD, Mode, OFlags};
 use rustix::process::{Pid, Signal, kill_process};
 
-use crate::launch::LaunchSpec;
+use crate::control::LaunchSpec;
 use crate::sys::{self, ReapedChild};
 
 /// Bytes of the list of children that are read at once; the rest is on a later list.

@@ -2,6 +2,7 @@
 
 mod bounded_run;
 pub(crate) mod bubblewrap;
+mod failure;
 #[cfg_attr(not(target_os = "linux"), path = "../unsupported/landlock.rs")]
 pub(crate) mod landlock;
 #[cfg_attr(not(target_os = "linux"), path = "../unsupported/namespaces.rs")]
@@ -12,6 +13,7 @@ mod temp_directory;
 pub(crate) mod unconfined;
 mod userns;
 
+pub(crate) use failure::MechanismFailure;
 pub(crate) use sibling::SiblingMechanism;
 
 use std::fs::File;
@@ -22,9 +24,10 @@ use std::process::{Command, Stdio};
 
 use nix::unistd::{AccessFlags, Pid, access};
 
+use crate::control::RunningSandbox;
 use crate::egress::ListenerHandoff;
 use crate::init;
-use crate::sys::{self, ProcessHandle, SharedStack};
+use crate::sys;
 
 /// The descriptors that every helper program inherits: the launch, the control socket and the
 /// command's streams.
@@ -94,18 +97,6 @@ pub(crate) struct HelperProgram {
     owners: (HelperHandles, Vec<OwnedFd>),
     /// The inner stage becomes pid 1 of a namespace.
     namespaced: bool,
-}
-
-/// A process that holds a command, or is about to.
-pub(crate) struct RunningSandbox {
-    /// The process, a child of ours.
-    pub(crate) process: ProcessHandle,
-    /// The file that receives its own messages.
-    pub(crate) said: Option<File>,
-    /// The death of its inner stage ends all processes of the run.
-    pub(crate) namespaced: bool,
-    /// The stack of a process that runs in our memory.
-    pub(crate) stack: Option<SharedStack>,
 }
 
 impl HelperProgram {

@@ -14,12 +14,13 @@ use std::sync::OnceLock;
 use boxproof_cases::protocol::{CompiledText, ErrorKind, TMP_PARAM};
 
 use super::temp_directory::TempDirectory;
-use super::{RunningSandbox, bounded_run, unconfined};
-use crate::error::Refusal;
+use super::{bounded_run, unconfined};
+use crate::control::RunningSandbox;
+use crate::error::{Refusal, unspawnable};
 use crate::init::SandboxInit;
 use crate::plan::{Plan, View};
 use crate::request::RunJob;
-use crate::{compile, host, report, sys};
+use crate::{compile, host, sys};
 
 use profile_file::ProfileFile;
 
@@ -116,7 +117,7 @@ impl PreparedSeatbelt {
             None => Ok(self.launcher_argv().into_iter().chain(command).collect()),
             Some(error) => {
                 let program = command.into_iter().next().unwrap_or_default();
-                Err(Refusal::new(ErrorKind::Spawn, report::unspawnable(&program, &error)))
+                Err(Refusal::new(ErrorKind::Spawn, unspawnable(&program, &error)))
             }
         }
     }

@@ -1,11 +1,13 @@
 //! Mechanisms whose inner stage is an ordinary process beside this one, and the resources of a run
 //! by them: [`SiblingMechanism`]. All of them are removed with the run.
 
-use super::{RunningSandbox, landlock, seatbelt};
+use super::{landlock, seatbelt};
+use crate::control::RunningSandbox;
 use crate::error::Refusal;
 use crate::init::SandboxInit;
 use crate::plan::Plan;
-use crate::request::{Mechanism, RunJob};
+use crate::policy::MechanismName;
+use crate::request::RunJob;
 
 /// The resources of one run.
 pub(crate) enum SiblingMechanism {
@@ -18,15 +20,15 @@ pub(crate) enum SiblingMechanism {
 impl SiblingMechanism {
     /// Prepares the resources that `plan` needs under `mechanism`, if it is one of these.
     pub(crate) fn prepare(
-        mechanism: Mechanism,
+        mechanism: MechanismName,
         order: &RunJob,
         plan: &Plan,
     ) -> Result<Option<Self>, Refusal> {
         match (mechanism, &plan.view) {
-            (Mechanism::Landlock, Some(view)) => {
+            (MechanismName::Landlock, Some(view)) => {
                 landlock::prepare(view).map(Self::Landlock).map(Some)
             }
-            (Mechanism::Seatbelt, Some(view)) => {
+            (MechanismName::Seatbelt, Some(view)) => {
                 seatbelt::prepare(view, order, plan).map(Self::Seatbelt).map(Some)
             }
             _ => Ok(None),

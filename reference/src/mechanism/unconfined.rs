@@ -3,7 +3,7 @@
 
 use std::io;
 
-use super::RunningSandbox;
+use crate::control::RunningSandbox;
 use crate::init::{self, SandboxInit};
 use crate::sys::{self, ReleasePipe};
 

@@ -6,7 +6,7 @@ use std::ffi::OsString;
 
 use boxproof_cases::protocol::{Mode, Policy, Protect};
 
-use crate::request::{GIT_CONFIG_GRANT, GIT_GRANT};
+use crate::policy::{GIT_CONFIG_GRANT, GIT_GRANT};
 
 /// The variable with the number of settings that the environment gives to git.
 const COUNT: &str = "GIT_CONFIG_COUNT";

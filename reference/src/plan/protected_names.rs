@@ -1,6 +1,6 @@
 //! The protected names: data only.
 
-use crate::request::{GIT_CONFIG_GRANT, GIT_GRANT};
+use crate::policy::{GIT_CONFIG_GRANT, GIT_GRANT};
 
 /// One name that steers tools, protected directly below the workspace and each writable root.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

@@ -67,7 +67,7 @@ pub(super) fn status(prefix: &[&str], batch: &BatchFiles) -> Result<i32, String>
     }
     let workspace = request.workspace.as_path();
     let settled = inferoa_request::settled(&request.documents, workspace).map_err(block_fault);
-    let told = settled.map(|settled| inferoa_request::report(prefix, settled, workspace));
+    let told = settled.map(|settled| super::status::report(prefix, settled, workspace));
     write(batch, told.map(|status| DocumentAnswer::Status(Box::new(status))))
 }
 

@@ -7,8 +7,10 @@ use boxproof_cases::protocol::{DocumentAnswer, ExecutorRequest, PolicyFault, Wir
 use clap::Args;
 
 use super::{BatchFiles, YES, batch};
-use crate::dialect::caliban::{HostInspector, LocalHost, here};
+use crate::dialect::caliban::HostInspector;
 use crate::executor::{ExecutorDeclaration, MachineFacts, start};
+use crate::host::settings_platform;
+use crate::run::LocalHost;
 
 pub(super) const EXAMPLES: &str = "\
 Exit codes: 0 if something is started, 2 if not.
@@ -37,8 +39,11 @@ pub(super) fn executor(asked: &ExecutorArgs) -> Result<i32, String> {
         .map_err(|error| format!("{}: {error}", asked.workspace.display()))?;
     let declared = ExecutorDeclaration::parse(&name, &text)?;
     let has_program = |path: &Path| LocalHost { prefix: None }.is_program(path);
-    let machine =
-        MachineFacts { platform: here(), workspace: &workspace, has_program: &has_program };
+    let machine = MachineFacts {
+        platform: settings_platform(),
+        workspace: &workspace,
+        has_program: &has_program,
+    };
     let start = start(&declared, machine)?;
     start.warnings.iter().for_each(|warning| eprintln!("refbox: {warning}"));
     let text = serde_json::to_string_pretty(&start).map_err(|error| error.to_string())?;
@@ -58,7 +63,7 @@ pub(super) fn in_file(batch: &BatchFiles) -> Result<i32, String> {
         Some(programs) => programs.iter().map(WirePath::as_path).any(|program| program == path),
         None => LocalHost { prefix: None }.is_program(path),
     };
-    let platform = request.platform.unwrap_or_else(here);
+    let platform = request.platform.unwrap_or_else(settings_platform);
     let machine = MachineFacts { platform, workspace, has_program: &has_program };
     let started = match request.documents.as_slice() {
         [one] => {

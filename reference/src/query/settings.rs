@@ -12,9 +12,11 @@ use clap::{Args, ValueEnum};
 use super::{BatchFiles, NO, YES, batch};
 use crate::caliban_request;
 use crate::dialect::caliban::{
-    CalibanSettings, LocalHost, PathVariables, SandboxAvailability, SettingsError, ValidSettings,
-    available, decide, effective, here,
+    CalibanSettings, PathVariables, SandboxAvailability, SettingsError, ValidSettings, available,
+    decide, effective,
 };
+use crate::host::settings_platform;
+use crate::run::LocalHost;
 
 /// The settings of a question.
 #[derive(Debug, Args)]
@@ -81,7 +83,7 @@ fn find(
     platform: Option<SettingsPlatform>,
 ) -> Result<SessionSettings, SettingsError> {
     let sound = CalibanSettings::parse(documents)?.check(reading, &variables)?;
-    let platform = platform.unwrap_or_else(here);
+    let platform = platform.unwrap_or_else(settings_platform);
     let availability = available(&sound, platform, &LocalHost { prefix: Some(prefix) })?;
     Ok(SessionSettings { sound, availability, platform, variables })
 }

@@ -1,7 +1,6 @@
 //! The request file: read, parsed with its location on error, and checked before anything starts.
 
 mod job;
-mod mechanism;
 
 use std::fs;
 use std::path::Path;
@@ -17,32 +16,25 @@ use serde::Deserialize;
 use serde::de::DeserializeOwned;
 use serde_json::Value;
 
+use crate::caliban_request;
+use crate::dialect::caliban::HostInspector;
 use crate::error::Refusal;
 use crate::glob::PathGlob;
+use crate::policy::{AUTO, GRANTS, MechanismName};
 
 pub(crate) use job::{ProfileLocation, RunJob};
-pub(crate) use mechanism::Mechanism;
 
-/// The mechanism name that leaves the choice to us.
-pub(crate) const AUTO: &str = "auto";
-/// The grant that lets a repository's history be written: objects, refs, index, logs.
-pub(crate) const GIT_GRANT: &str = "git_metadata_write";
-/// The grant that opens git's names wholly: hooks, configuration and pointer files too.
-pub(crate) const GIT_CONFIG_GRANT: &str = "git_config_write";
-/// Every grant that is understood.
-const GRANTS: [&str; 2] = [GIT_GRANT, GIT_CONFIG_GRANT];
-
-/// Reads and checks the request in `file`.
-pub(crate) fn read(file: &Path) -> Result<RunJob, Refusal> {
+/// Reads and checks the request in `file`; settings that name a program have it inspected on `host`.
+pub(crate) fn read(file: &Path, host: &dyn HostInspector) -> Result<RunJob, Refusal> {
     let text = fs::read_to_string(file)
         .map_err(|error| Refusal::invalid(format!("cannot read the request: {error}")))?;
-    let order = parse(&text)?;
+    let order = parse(&text, host)?;
     check(&order)?;
     Ok(order.with_inferred())
 }
 
 /// Parses a request of either kind, by its member `dialect`.
-fn parse(text: &str) -> Result<RunJob, Refusal> {
+fn parse(text: &str, host: &dyn HostInspector) -> Result<RunJob, Refusal> {
     #[derive(Deserialize)]
     struct DialectField {
         dialect: Option<Value>,
@@ -50,7 +42,10 @@ fn parse(text: &str) -> Result<RunJob, Refusal> {
     let DialectField { dialect } = parsed(text)?;
     match dialect.as_ref().map(Value::as_str) {
         None => parsed::<RunRequest>(text).map(RunJob::from),
-        Some(Some("caliban")) => parsed::<SettingsRunRequest>(text).and_then(RunJob::try_from),
+        Some(Some("caliban")) => {
+            let request = parsed::<SettingsRunRequest>(text)?;
+            caliban_request::job(&request, host)
+        }
         Some(_) => parsed::<ProfileRequest>(text).and_then(RunJob::try_from),
     }
 }
@@ -147,10 +142,10 @@ fn check_stdin(stdin: &Stdin) -> Result<(), Refusal> {
 }
 
 fn check_mechanism(name: &str) -> Result<(), Refusal> {
-    if name == AUTO || Mechanism::named(name).is_some() {
+    if name == AUTO || MechanismName::named(name).is_some() {
         return Ok(());
     }
-    let known = Mechanism::ALL.map(Mechanism::name).join(", ");
+    let known = MechanismName::ALL.map(MechanismName::name).join(", ");
     Err(Refusal::invalid(format!("run.mechanism: {name:?} is unknown; known: {AUTO}, {known}")))
 }
 

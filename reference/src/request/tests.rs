@@ -4,6 +4,27 @@ use super::*;
 use boxproof_cases::protocol::ErrorKind;
 use rstest::rstest;
 
+/// A host without any program.
+struct NoPrograms;
+
+impl HostInspector for NoPrograms {
+    fn is_program(&self, _path: &Path) -> bool {
+        false
+    }
+
+    fn version(&self, _path: &Path) -> Option<Vec<u8>> {
+        None
+    }
+
+    fn can_confine(&self, _path: &Path) -> bool {
+        false
+    }
+
+    fn own(&self) -> Option<String> {
+        None
+    }
+}
+
 /// A request whose policy and run hold these further members.
 fn text(policy: &str, run: &str) -> String {
     format!(
@@ -13,7 +34,7 @@ fn text(policy: &str, run: &str) -> String {
 }
 
 fn verdict(text: &str) -> Result<RunJob, Refusal> {
-    parse(text).and_then(|request| check(&request).map(|()| request))
+    parse(text, &NoPrograms).and_then(|request| check(&request).map(|()| request))
 }
 
 #[rstest]
@@ -84,7 +105,7 @@ fn required_members_are_checked(#[case] from: &str, #[case] to: &str, #[case] me
 
 #[test]
 fn a_syntax_error_has_its_line() {
-    let refusal = parse("{\"protocol\": 1,\n \"policy\": ?}").unwrap_err();
+    let refusal = parse("{\"protocol\": 1,\n \"policy\": ?}", &NoPrograms).unwrap_err();
     assert_eq!(refusal.line, Some(2));
 }
 
@@ -94,7 +115,7 @@ fn a_syntax_error_has_its_line() {
 #[case::caliban(r#"{"protocol":1,"dialect":"caliban","documents":[[]],"workspace":"/w","run":[]}"#)]
 #[case::inferoa(r#"{"protocol":1,"dialect":"inferoa","documents":[[]],"workspace":"/w","run":[]}"#)]
 fn no_list_stands_for_an_object_in_any_dialect(#[case] text: &str) {
-    let refusal = parse(text).unwrap_err();
+    let refusal = parse(text, &NoPrograms).unwrap_err();
     assert!(refusal.message.contains("this is a list, and has to be an object"), "{refusal}");
     assert_eq!((refusal.kind, refusal.line), (ErrorKind::InvalidRequest, Some(1)));
 }

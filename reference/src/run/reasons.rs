@@ -6,19 +6,20 @@ use super::KnownRefusals;
 use crate::egress::DeniedHost;
 use crate::error::Refusal;
 use crate::explain::{self, CompletedRun};
-use crate::host::launcher_environment;
-use crate::request::{Mechanism, RunJob};
+use crate::policy::MechanismName;
+use crate::report;
+use crate::request::RunJob;
 use crate::supervise::RunOutcome;
-use crate::{exchange, report};
+use crate::sys::launcher_environment;
 
 /// Returns the note for a confined command that itself ended with a code of failure.
 pub(super) fn closed<'a>(
     order: &'a RunJob,
-    mechanism: Mechanism,
+    mechanism: MechanismName,
     result: &RunResult,
 ) -> Option<&'a str> {
     let failed = result.exit_code.is_some_and(|code| code != 0) && result.interrupted_by.is_none();
-    let confined = mechanism != Mechanism::Unconfined;
+    let confined = mechanism != MechanismName::Unconfined;
     order.on_failure.as_deref().filter(|_| failed && confined)
 }
 
@@ -45,16 +46,16 @@ fn secrets(order: &RunJob) -> Vec<String> {
 /// Returns the explanation of the failure, if the sandbox is its cause.
 pub(super) fn blocked(
     outcome: &RunOutcome,
-    mechanism: Mechanism,
+    mechanism: MechanismName,
     order: &RunJob,
     refusal: Option<&Refusal>,
     known: &KnownRefusals,
 ) -> Option<Blocked> {
     if let Some(refusal) = refusal {
-        return exchange::why_blocked(refusal);
+        return report::why_blocked(refusal);
     }
     let ending = report::RunEnding::from_outcome(outcome);
-    if mechanism == Mechanism::Unconfined || !outcome.started || ending.is_forced() {
+    if mechanism == MechanismName::Unconfined || !outcome.started || ending.is_forced() {
         return None;
     }
     let secrets = secrets(order);

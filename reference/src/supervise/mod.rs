@@ -1,10 +1,9 @@
 //! Runs one command to its end: one loop over descriptors, no polling.
 //!
 //! A signal to us, or the end of its time, reaches the command itself; then a grace, then KILL to
-//! everything that is left, wherever it went. [`run_process`] is this as a function.
+//! everything that is left, wherever it went.
 
 mod capture;
-mod process;
 mod process_tree;
 mod signals;
 mod sources;
@@ -23,20 +22,15 @@ use nix::sys::signal::Signal;
 
 use boxproof_cases::protocol::ErrorKind;
 
+use crate::control::RunningSandbox;
 use crate::control::{FailedStep, InitReport, UnreachableCounts};
 use crate::error::Refusal;
-use crate::mechanism::RunningSandbox;
 
 use process_tree::ProcessTree;
 use supervisor::{Supervisor, WaitInstruments};
 
 pub(crate) use crate::redact::SecretValues;
-pub use crate::redact::{REDACTED, REDACTED_ENV, SHORTEST_SECRET, is_sensitive_env_name};
 pub use capture::CAPTURE_CAP;
-pub use process::{
-    ProcessEnvironment, ProcessError, ProcessOutput, ProcessRequest, ProcessResult, ProcessStdin,
-    Sandbox, Unsandboxed, run_process,
-};
 pub(crate) use signals::hold as hold_signals;
 pub(crate) use streams::{CapturedOutput, OutputMode, StdinSource, StreamEnds, plumb};
 

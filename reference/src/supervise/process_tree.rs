@@ -185,8 +185,8 @@ fn await_death(process: &ProcessHandle) -> io::Result<()> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::control::{CommandContainment, LaunchSpec};
     use crate::init::SandboxInit;
-    use crate::launch::{CommandContainment, LaunchSpec};
     use crate::mechanism::unconfined;
     use crate::supervise::{OutputMode, StdinSource, plumb};
     use std::panic::{AssertUnwindSafe, catch_unwind};

@@ -10,11 +10,17 @@ mod system;
 
 mod descriptors;
 mod fork_guard;
+mod launcher_environment;
+#[cfg(any(test, not(target_os = "linux")))]
+mod process_table;
 mod reap;
 mod release_pipe;
 pub(crate) mod signals;
 
 pub(crate) use descriptors::*;
+pub(crate) use launcher_environment::launcher_environment;
+#[cfg(not(target_os = "linux"))]
+pub(crate) use process_table::{DescendantTree, ProcessEntry, ProcessIdentity, ProcessTable};
 pub(crate) use reap::*;
 pub(crate) use release_pipe::*;
 pub(crate) use signals::default_action;

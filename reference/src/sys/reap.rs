@@ -10,7 +10,14 @@ use nix::unistd::Pid;
 use rustix::io::Errno;
 use rustix::process::{self, WaitId, WaitIdOptions, WaitOptions};
 
-use crate::control::InitReport;
+/// The end of a process.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum ProcessEnd {
+    /// It exited with this code.
+    Exited(i32),
+    /// It died of this signal.
+    Signalled(i32),
+}
 
 /// The result of reaping.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -20,7 +27,7 @@ pub(crate) enum ReapedChild {
     /// None has ended.
     Running,
     /// This one had ended, like this.
-    Ended(Pid, InitReport),
+    Ended(Pid, ProcessEnd),
 }
 
 /// waitpid(2) for any child; `block` waits until one has ended.
@@ -29,23 +36,23 @@ pub(crate) fn reap(block: bool) -> io::Result<ReapedChild> {
     match rustix::io::retry_on_intr(|| process::wait(options)) {
         Err(Errno::CHILD) => Ok(ReapedChild::None),
         other => Ok(other?.map_or(ReapedChild::Running, |(child, status)| {
-            let end = exit_report(status.terminating_signal(), status.exit_status());
+            let end = end_from(status.terminating_signal(), status.exit_status());
             ReapedChild::Ended(Pid::from_raw(child.as_raw_nonzero().get()), end)
         })),
     }
 }
 
-/// Returns the report of a child that died of `signal`, or else exited with `code`.
-fn exit_report(signal: Option<i32>, code: Option<i32>) -> InitReport {
-    signal.map_or_else(|| InitReport::Exited(code.unwrap_or_default()), InitReport::Signalled)
+/// Returns the end of a child that died of `signal`, or else exited with `code`.
+fn end_from(signal: Option<i32>, code: Option<i32>) -> ProcessEnd {
+    signal.map_or_else(|| ProcessEnd::Exited(code.unwrap_or_default()), ProcessEnd::Signalled)
 }
 
 /// Returns the end of `child`, which stays unreaped, if it has ended.
-pub(crate) fn end_of(child: Pid) -> io::Result<Option<InitReport>> {
+pub(crate) fn end_of(child: Pid) -> io::Result<Option<ProcessEnd>> {
     let Some(child) = process::Pid::from_raw(child.as_raw()) else { return Ok(None) };
     let look = WaitIdOptions::EXITED | WaitIdOptions::NOHANG | WaitIdOptions::NOWAIT;
     let ended = process::waitid(WaitId::Pid(child), look)?;
-    Ok(ended.map(|ended| exit_report(ended.terminating_signal(), ended.exit_status())))
+    Ok(ended.map(|ended| end_from(ended.terminating_signal(), ended.exit_status())))
 }
 
 /// Returns whether a child, dead or alive, exists in `group` or at all.

@@ -4,8 +4,8 @@ use std::convert::Infallible;
 
 use boxproof_cases::protocol::ErrorKind;
 
-use super::RunningSandbox;
 use super::temp_directory::TempDirectory;
+use crate::control::RunningSandbox;
 use crate::error::Refusal;
 use crate::init::SandboxInit;
 use crate::plan::View;

@@ -2,7 +2,7 @@
 
 use boxproof_cases::protocol::ErrorKind;
 
-use super::RunningSandbox;
+use crate::control::RunningSandbox;
 use crate::error::Refusal;
 use crate::init::SandboxInit;
 use crate::plan::View;

@@ -4,9 +4,8 @@ use std::io;
 
 use nix::unistd::Pid;
 
-use super::process_table::{DescendantTree, ProcessIdentity, ProcessTable};
-use crate::launch::LaunchSpec;
-use crate::sys::LiveProcesses;
+use crate::control::LaunchSpec;
+use crate::sys::{DescendantTree, LiveProcesses, ProcessIdentity, ProcessTable};
 
 pub(super) use self::TableReaper as SurvivorReaper;
 

@@ -3,7 +3,7 @@
 use std::cell::RefCell;
 use std::time::Duration;
 
-use boxproof_reference::supervise::{
+use boxproof_reference::process::{
     GRACE, ProcessError, ProcessRequest, Sandbox, Unsandboxed, run_process,
 };
 use rstest::rstest;

@@ -13,7 +13,7 @@ mod timeouts;
 
 use std::time::Duration;
 
-use boxproof_reference::supervise::{
+use boxproof_reference::process::{
     ProcessRequest, ProcessResult, ProcessStdin, Unsandboxed, run_process,
 };
 

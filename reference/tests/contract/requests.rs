@@ -2,7 +2,7 @@
 
 use std::time::{Duration, Instant};
 
-use boxproof_reference::supervise::{
+use boxproof_reference::process::{
     ProcessEnvironment, ProcessOutput, ProcessRequest, Unsandboxed, run_process,
 };
 use rstest::rstest;

@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use boxproof_reference::supervise::{CAPTURE_CAP, ProcessError, ProcessRequest, ProcessStdin};
+use boxproof_reference::process::{CAPTURE_CAP, ProcessError, ProcessRequest, ProcessStdin};
 use rstest::rstest;
 
 use crate::{run, sh, timed};

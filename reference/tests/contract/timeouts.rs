@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use boxproof_reference::supervise::{GRACE, ProcessRequest, Unsandboxed, run_process};
+use boxproof_reference::process::{GRACE, ProcessRequest, Unsandboxed, run_process};
 use rstest::rstest;
 
 use crate::bed::{Bed, UNCONFINED, is_alive, wait_until};

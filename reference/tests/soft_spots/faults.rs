@@ -3,7 +3,7 @@
 
 use std::collections::BTreeMap;
 
-use boxproof_reference::supervise::{
+use boxproof_reference::process::{
     ProcessError, ProcessRequest, ProcessResult, ProcessStdin, Unsandboxed, run_process,
 };
 use nix::sys::signal::Signal;

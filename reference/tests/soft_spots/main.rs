@@ -13,7 +13,7 @@ use std::fs;
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use bed::Bed;
-use boxproof_reference::supervise::{ProcessRequest, ProcessStdin};
+use boxproof_reference::process::{ProcessRequest, ProcessStdin};
 use nix::errno::Errno;
 use nix::sys::wait::{WaitPidFlag, waitpid};
 

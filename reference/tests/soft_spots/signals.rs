@@ -4,9 +4,7 @@ use std::fs;
 use std::thread::JoinHandle;
 use std::time::{Duration, Instant};
 
-use boxproof_reference::supervise::{
-    GRACE, ProcessRequest, ProcessResult, Unsandboxed, run_process,
-};
+use boxproof_reference::process::{GRACE, ProcessRequest, ProcessResult, Unsandboxed, run_process};
 use nix::sys::signal::{Signal, kill};
 use nix::unistd::Pid;
 use rstest::rstest;

@@ -10,7 +10,7 @@ use super::block::SandboxBlock;
 use super::document::ConfigError;
 use super::expand::ExpansionContext;
 use super::roots::WritableRoots;
-use crate::request::{AUTO, Mechanism};
+use crate::policy::{AUTO, MechanismName};
 
 /// Directories below `.inferoa` that stay writable.
 const ARTIFACTS: [&str; 6] = ["tmp", "exports", "artifacts", "evidence", "cache", "sandbox"];
@@ -69,9 +69,9 @@ fn means(backend: BlockBackend, os: &str) -> (&'static str, Option<String>) {
     };
     match (backend, os) {
         (BlockBackend::Auto, "linux") => (AUTO, None),
-        (BlockBackend::LinuxBubblewrap, "linux") => (Mechanism::Bubblewrap.name(), None),
+        (BlockBackend::LinuxBubblewrap, "linux") => (MechanismName::Bubblewrap.name(), None),
         (BlockBackend::Auto | BlockBackend::MacosSeatbelt, "macos") => {
-            (Mechanism::Seatbelt.name(), None)
+            (MechanismName::Seatbelt.name(), None)
         }
         (BlockBackend::None, _) => {
             (AUTO, Some("sandbox.backend: none enforces nothing; use auto, or mode off".to_owned()))

@@ -9,7 +9,7 @@ use super::super::policy_index::PolicyRemedy;
 use super::super::script::ScriptCommand;
 use super::{DecidingCommands, DenialRule, FailureAnalysis, RunDenial, ends, resolve};
 use crate::grant;
-use crate::request::GIT_GRANT;
+use crate::policy::GIT_GRANT;
 
 impl FailureAnalysis<'_> {
     /// Returns the change that would allow what `denial` is about.

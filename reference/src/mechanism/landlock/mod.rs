@@ -8,7 +8,8 @@ mod ruleset;
 use boxproof_cases::protocol::ErrorKind;
 
 use super::temp_directory::TempDirectory;
-use super::{RunningSandbox, unconfined};
+use super::unconfined;
+use crate::control::RunningSandbox;
 use crate::error::Refusal;
 use crate::init::SandboxInit;
 use crate::plan::View;

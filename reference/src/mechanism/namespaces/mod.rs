@@ -11,7 +11,8 @@ use nix::errno::Errno;
 use nix::sched::CloneFlags;
 use nix::unistd::{getegid, geteuid};
 
-use super::{RunningSandbox, userns};
+use super::userns;
+use crate::control::RunningSandbox;
 use crate::error::Refusal;
 use crate::init::SandboxInit;
 use crate::plan::{View, ViewStep};

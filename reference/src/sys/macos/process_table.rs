@@ -8,9 +8,8 @@ use nix::sys::event::{EventFilter, FilterFlag, Kqueue};
 use nix::sys::signal::{Signal, kill};
 use nix::unistd::Pid;
 
-use super::super::{ReapedChild, reap};
+use super::super::{ProcessEntry, ProcessIdentity, ProcessTable, ReapedChild, reap};
 use super::{MARK, poller};
-use crate::init::{ProcessEntry, ProcessIdentity, ProcessTable};
 
 /// `PROC_PGRP_ONLY` of libproc.
 const OF_GROUP: u32 = 2;

@@ -2,17 +2,18 @@
 
 use std::io;
 use std::path::{Path, PathBuf};
-use std::time::Duration;
 
-use boxproof_cases::protocol::{
-    Blocked, ErrorKind, Mode, PROTOCOL, RunResult, TmpPolicy, WirePath, exit,
-};
+use boxproof_cases::protocol::{Mode, RunResult, TmpPolicy, WirePath, exit};
 
+use super::LocalHost;
 use crate::destination::{FileDestination, directory_of};
 use crate::error::Refusal;
-use crate::explain::rule;
 use crate::host::on_the_way;
+use crate::report::declined;
 use crate::request::{self, RunJob};
+
+/// This host, for settings that name a program: our own mechanisms are tried by the run itself.
+const OWN_HOST: LocalHost<'_> = LocalHost { prefix: None };
 
 /// Reads `request_file`, has `answer` give result and exit code, writes the result; returns the
 /// exit code.
@@ -31,7 +32,7 @@ pub(crate) fn answer(
             return exit::REFUSED;
         }
     };
-    let ready = request::read(request_file).and_then(|order| {
+    let ready = request::read(request_file, &OWN_HOST).and_then(|order| {
         within_reach("the result", result_file, &order)?;
         place.clear().map_err(|error| Refusal::os("the result's place", error))?;
         Ok(order)
@@ -71,49 +72,5 @@ pub(crate) fn within_reach(what: &str, file: &Path, order: &RunJob) -> Result<()
             file.display(),
             place.display()
         ))),
-    }
-}
-
-/// Says `refusal` on stderr and in a result.
-pub(crate) fn declined(refusal: &Refusal, request_file: &Path) -> (RunResult, i32) {
-    eprintln!("refbox: {refusal}");
-    let error = Some(refusal.to_wire(request_file));
-    let blocked = why_blocked(refusal);
-    let code = match refusal.kind {
-        ErrorKind::Spawn => exit::NOT_FOUND,
-        _ => exit::REFUSED,
-    };
-    (RunResult { error, blocked, ..blank("", Duration::ZERO) }, code)
-}
-
-/// Explains a refusal for want of a sandbox as the sandbox's doing.
-pub(crate) fn why_blocked(refusal: &Refusal) -> Option<Blocked> {
-    (refusal.kind == ErrorKind::Unavailable).then(|| rule::unavailable(&refusal.message))
-}
-
-/// A result with nothing in it yet but that nothing was started.
-pub(crate) fn blank(mechanism: &str, took: Duration) -> RunResult {
-    RunResult {
-        protocol: PROTOCOL,
-        started: false,
-        success: false,
-        exit_code: None,
-        signal: None,
-        timed_out: false,
-        interrupted_by: None,
-        refused_routes: None,
-        duration_ms: u64::try_from(took.as_millis()).unwrap_or(u64::MAX),
-        mechanism: mechanism.to_owned(),
-        enforced: Default::default(),
-        inferred: None,
-        blocked: None,
-        annotations: Vec::new(),
-        limits: Vec::new(),
-        error: None,
-        stdout: None,
-        stderr: None,
-        stdout_b64: None,
-        stderr_b64: None,
-        truncated: None,
     }
 }

@@ -8,15 +8,18 @@ use std::time::{Duration, Instant};
 
 use boxproof_cases::protocol::ErrorKind;
 
-use super::{OutputMode, RunOutcome, SecretValues, StdinSource, plumb, supervise, waiting_failed};
-use crate::control;
-use crate::error::Refusal;
-use crate::host::launcher_environment;
+use crate::control::{self, CommandContainment, LaunchSpec};
+use crate::error::{Refusal, unspawnable};
 use crate::init::SandboxInit;
-use crate::launch::{CommandContainment, LaunchSpec};
 use crate::mechanism::unconfined;
 use crate::report;
+use crate::supervise::{
+    OutputMode, RunOutcome, SecretValues, StdinSource, plumb, supervise, waiting_failed,
+};
+use crate::sys::launcher_environment;
 
+pub use crate::redact::{REDACTED, REDACTED_ENV, SHORTEST_SECRET, is_sensitive_env_name};
+pub use crate::supervise::{CAPTURE_CAP, GRACE, INTERRUPTED, TIMED_OUT};
 pub use request::{ProcessEnvironment, ProcessOutput, ProcessRequest, ProcessStdin};
 
 /// The judge of a request before anything is started.
@@ -75,7 +78,7 @@ pub struct ProcessResult {
     pub timed_out: bool,
     /// The signal to this process that ended the run (`SIGTERM`, …).
     pub interrupted_by: Option<String>,
-    /// The first [`super::CAPTURE_CAP`] bytes of stdout, as they were written; empty if passed on.
+    /// The first [`CAPTURE_CAP`] bytes of stdout, as they were written; empty if passed on.
     pub stdout: Vec<u8>,
     /// The captured stderr, followed by the annotation, if there is one.
     pub stderr: Vec<u8>,
@@ -131,9 +134,8 @@ fn supervised(request: ProcessRequest) -> Result<ProcessResult, ProcessError> {
 }
 
 fn carried_out(request: ProcessRequest, program: &str) -> Result<RunOutcome, Refusal> {
-    let not_spawned = |why: &dyn std::fmt::Display| {
-        Refusal::new(ErrorKind::Spawn, report::unspawnable(program, why))
-    };
+    let not_spawned =
+        |why: &dyn std::fmt::Display| Refusal::new(ErrorKind::Spawn, unspawnable(program, why));
     let env = request.environment.variables();
     let argv: Vec<&OsStr> =
         std::iter::once(&request.program).chain(&request.args).map(|word| &**word).collect();

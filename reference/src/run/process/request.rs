@@ -6,8 +6,8 @@ use std::fmt;
 use std::path::PathBuf;
 use std::time::Duration;
 
-use crate::host::launcher_environment;
-use crate::supervise::{REDACTED, is_sensitive_env_name};
+use crate::redact::{REDACTED, is_sensitive_env_name};
+use crate::sys::launcher_environment;
 
 /// One command and how it is run.
 #[derive(Debug, Clone)]

@@ -1,8 +1,11 @@
-//! The mechanisms that a request can name ([`Mechanism`]), known on every system.
+//! The mechanisms that a request can name ([`MechanismName`]), known on every system.
+
+/// The mechanism name that leaves the choice to us.
+pub(crate) const AUTO: &str = "auto";
 
 /// One way to carry out a plan.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Mechanism {
+pub(crate) enum MechanismName {
     /// Namespaces, made by this process and the kernel alone.
     Namespaces,
     /// The program `bwrap`.
@@ -15,7 +18,7 @@ pub(crate) enum Mechanism {
     Unconfined,
 }
 
-impl Mechanism {
+impl MechanismName {
     /// Every mechanism, the preferred first.
     pub(crate) const ALL: [Self; 5] =
         [Self::Namespaces, Self::Bubblewrap, Self::Landlock, Self::Seatbelt, Self::Unconfined];

@@ -1,4 +1,4 @@
-//! The host for detection: its files, and programs that are run for a version, each for a bounded
+//! The host for the detection of a sandbox: its files, and programs that are run for a version, each for a bounded
 //! time.
 
 #[cfg(target_os = "linux")]
@@ -6,27 +6,14 @@ use std::ffi::OsString;
 use std::os::unix::fs::PermissionsExt;
 use std::path::Path;
 
-use boxproof_cases::protocol::SettingsPlatform;
-
-use super::detect::HostInspector;
+use crate::dialect::caliban::HostInspector;
 
 /// This host.
 #[derive(Debug)]
-pub struct LocalHost<'a> {
+pub(crate) struct LocalHost<'a> {
     /// The arguments before ours when the running executable is started again to test its own
     /// mechanisms; none where a run is about to test them anyway.
-    pub prefix: Option<&'a [&'a str]>,
-}
-
-/// The system that this runs on.
-pub fn here() -> SettingsPlatform {
-    let release = std::fs::read_to_string("/proc/sys/kernel/osrelease").unwrap_or_default();
-    match () {
-        () if cfg!(target_os = "macos") => SettingsPlatform::Macos,
-        // WSL 2 says `microsoft`, WSL 1 alone has the capital.
-        () if release.contains("Microsoft") => SettingsPlatform::Wsl1,
-        () => SettingsPlatform::Linux,
-    }
+    pub(crate) prefix: Option<&'a [&'a str]>,
 }
 
 impl HostInspector for LocalHost<'_> {
@@ -53,7 +40,7 @@ impl HostInspector for LocalHost<'_> {
 /// end in time.
 #[cfg(target_os = "linux")]
 fn asked(program: &Path, args: &[&str]) -> Option<(Option<i32>, Vec<u8>)> {
-    use crate::supervise::{
+    use super::process::{
         ProcessEnvironment, ProcessRequest, ProcessStdin, Unsandboxed, run_process,
     };
     /// The time limit for a program's answer.
@@ -79,7 +66,7 @@ fn asked(_program: &Path, _args: &[&str]) -> Option<(Option<i32>, Vec<u8>)> {
 
 #[cfg(target_os = "linux")]
 fn own(prefix: &[&str]) -> Option<String> {
-    crate::capabilities::confines(prefix).err()
+    super::trial::confines(prefix).err()
 }
 
 #[cfg(not(target_os = "linux"))]

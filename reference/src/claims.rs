@@ -4,15 +4,14 @@
 use std::collections::BTreeMap;
 
 use boxproof_cases::protocol::{
-    Capabilities, ClaimLevel, Command, EnvBase, EnvPolicy, Mode, Network, PROTOCOL, Policy,
-    Protect, Readable, Run, TmpPolicy, WirePath,
+    ClaimLevel, EnvBase, Mode, Network, Policy, Protect, Readable, TmpPolicy,
 };
 
 use nix::unistd::geteuid;
 
-use crate::launch::scopes_sockets;
-use crate::request::{Mechanism, RunJob};
-use crate::run;
+use crate::control::scopes_sockets;
+use crate::policy::MechanismName;
+use crate::request::RunJob;
 
 /// The enforcer of a claim.
 #[derive(Clone, Copy, PartialEq, Eq)]
@@ -124,10 +123,10 @@ const CLAIMS: &[(&str, ClaimProvider, ClaimLevel)] = &[
 ];
 
 /// The claim that names one mechanism.
-const BY_BUBBLEWRAP: &str = "dialect.inferoa_bubblewrap";
+pub(crate) const BY_BUBBLEWRAP: &str = "dialect.inferoa_bubblewrap";
 
 /// Claims that require the step `mediate`.
-const MEDIATED: [&str; 8] = [
+pub(crate) const MEDIATED: [&str; 8] = [
     BY_BUBBLEWRAP,
     "protect.absent",
     "protect.links",
@@ -187,10 +186,10 @@ const NAMESPACED: [&str; 20] = [
 ];
 
 /// The system is macOS, on which no claim was ever verified.
-const ON_MACOS: bool = cfg!(target_os = "macos");
+pub(crate) const ON_MACOS: bool = cfg!(target_os = "macos");
 
 /// Limits of every mechanism.
-const LIMITS: [&str; 11] = [
+pub(crate) const LIMITS: [&str; 11] = [
     "A hard link made before the run reaches the same file under its other name.",
     "A second mount of the same file outside the view is not masked.",
     "Protected and denied names that the host itself makes during a run are not held: what is in them can be read and written.",
@@ -205,31 +204,31 @@ const LIMITS: [&str; 11] = [
 ];
 
 /// Limits of mechanisms with the step `mediate`.
-const MEDIATE_LIMITS: [&str; 3] = [
+pub(crate) const MEDIATE_LIMITS: [&str; 3] = [
     "A protected name that is a link is kept, though its own times and owner can be changed.",
     "While names that do not exist are held: no openat2, no Landlock domains and no user namespaces of the command's own, no core files; creating in a directory that was inherited as a descriptor may be refused.",
     "A deny pattern speaks of real paths. Where it has a wildcard directory before its end, no symbolic link is made under a name that this directory could have, and a directory that holds a name which would match at its new place is not moved there (EXDEV); movers then copy, and every copy is asked for.",
 ];
 
 /// Further limits of one mechanism.
-fn own_limits(mechanism: Mechanism) -> &'static [&'static str] {
+pub(crate) fn own_limits(mechanism: MechanismName) -> &'static [&'static str] {
     match mechanism {
-        Mechanism::Namespaces => &[
+        MechanismName::Namespaces => &[
             "A file system that the host unmounts during the run stays in use until the run ends.",
         ],
-        Mechanism::Bubblewrap => &[
+        MechanismName::Bubblewrap => &[
             "A mount that the host makes during the run shows inside, as writable as the host made it, where the host's mounts are shared.",
             "Run by uid 0 the command can change mode and times of the devices in /dev, which are the host's.",
             "A profile that grants modification is refused: names yet to come are not held against it.",
         ],
-        Mechanism::Landlock => &[
+        MechanismName::Landlock => &[
             "Landlock only grants: a deny, a protected name or a profile in what is granted is refused, by name.",
             "Mode, times, owner and extended attributes can be changed wherever the user may; names and metadata outside the grants can be seen.",
             "Host processes can be seen in /proc, not signalled or traced; host unix sockets bound to paths can be reached.",
             "In place of a private /tmp the command has a directory of its own by TMPDIR; /tmp, /dev/shm and pseudo-terminals are closed.",
             "Without a network there is no loopback either: only unix sockets can be made.",
         ],
-        Mechanism::Seatbelt => &[
+        MechanismName::Seatbelt => &[
             "Unverified: no run on macOS has been reported yet.",
             "What a command leaves is found by its session, by who started it and by the variable REFBOX_RUN: a process that left the session, lost its parent and has none of it in an environment that macOS shows is not found.",
             "A SIGKILL to the inner stage leaves running the command and what it started; a stop from the terminal reaches a command as SIGSTOP.",
@@ -238,47 +237,53 @@ fn own_limits(mechanism: Mechanism) -> &'static [&'static str] {
             "Who moves a directory to where a name in it would be a denied one closes what is in it; it is not undone.",
             "macOS takes the variables DYLD_* from every program that sandbox-exec starts.",
         ],
-        Mechanism::Unconfined => &[],
+        MechanismName::Unconfined => &[],
     }
 }
 
+/// The note on a run that is shown the host's `/proc`.
+pub(crate) const HOST_PROC: &str = "this host allows no /proc of the sandbox's own, so the host's is \
+    shown, read-only: which processes, mounts and sockets it has can be seen, no more of them";
+
 /// Returns whether `mechanism` has the step `mediate`.
-fn mediates(mechanism: Mechanism) -> bool {
-    matches!(mechanism, Mechanism::Namespaces | Mechanism::Bubblewrap)
+pub(crate) fn mediates(mechanism: MechanismName) -> bool {
+    matches!(mechanism, MechanismName::Namespaces | MechanismName::Bubblewrap)
 }
 
 /// The claims of `mechanism`.
-pub(crate) fn claims(mechanism: Mechanism) -> impl Iterator<Item = (&'static str, ClaimLevel)> {
-    let all = mechanism != Mechanism::Unconfined;
+pub(crate) fn claims(mechanism: MechanismName) -> impl Iterator<Item = (&'static str, ClaimLevel)> {
+    let all = mechanism != MechanismName::Unconfined;
     let kept = CLAIMS.iter().filter(move |(_, by, _)| all || *by == Any);
     let all = kept.map(move |(name, by, level)| match *name {
         // Its devices are on writable mounts, and those of the host belong to uid 0.
-        "fs.metadata" if mechanism == Mechanism::Bubblewrap && geteuid().is_root() => {
+        "fs.metadata" if mechanism == MechanismName::Bubblewrap && geteuid().is_root() => {
             (*name, Partial)
         }
         // Mounts and namespaces do not exist under Seatbelt, with or without a profile.
-        name if mechanism == Mechanism::Seatbelt && *by == Boxed => {
+        name if mechanism == MechanismName::Seatbelt && *by == Boxed => {
             (name, if PROFILED.contains(&name) { Partial } else { ClaimLevel::None })
         }
         "unix_socket.abstract" if !scopes_sockets() => (*name, Partial),
-        name if mechanism == Mechanism::Landlock && NAMESPACED.contains(&name) => {
+        name if mechanism == MechanismName::Landlock && NAMESPACED.contains(&name) => {
             (name, ClaimLevel::None)
         }
         name if MEDIATED.contains(&name) && !mediates(mechanism) => (name, ClaimLevel::None),
-        PROFILES if mechanism != Mechanism::Namespaces => (PROFILES, ClaimLevel::None),
-        BY_BUBBLEWRAP if mechanism != Mechanism::Bubblewrap => (BY_BUBBLEWRAP, ClaimLevel::None),
+        PROFILES if mechanism != MechanismName::Namespaces => (PROFILES, ClaimLevel::None),
+        BY_BUBBLEWRAP if mechanism != MechanismName::Bubblewrap => {
+            (BY_BUBBLEWRAP, ClaimLevel::None)
+        }
         _ => (*name, *level),
     });
     all.map(|(name, level)| (name, if ON_MACOS && level == Enforced { Partial } else { level }))
 }
 
 /// The claim that fails where the host's processes are shown.
-const OWN_PROC: &str = "proc.isolated";
+pub(crate) const OWN_PROC: &str = "proc.isolated";
 
 /// Returns the claims that a run of `order` by `mechanism` enforced; `shows_host` where it shows
 /// the host's processes.
 pub(crate) fn enforced(
-    mechanism: Mechanism,
+    mechanism: MechanismName,
     order: &RunJob,
     shows_host: bool,
 ) -> BTreeMap<String, ClaimLevel> {
@@ -332,157 +337,5 @@ fn is_asked(capability: &str, policy: &Policy) -> bool {
         "dialect.caliban" | "dialect.inferoa" | BY_BUBBLEWRAP => false,
         "compile.bubblewrap" | "compile.seatbelt" => false,
         _ => true,
-    }
-}
-
-/// Checks that some mechanism confines on this host, by running a command; if not, returns the
-/// reasons.
-pub(crate) fn confines(prefix: &[&str]) -> Result<(), String> {
-    let tried = Mechanism::AUTO.iter().map(|mechanism| trial(prefix, *mechanism, &[]));
-    let tried: Vec<_> = tried.collect();
-    match tried.iter().any(Result::is_ok) {
-        true => Ok(()),
-        false => Err(tried.into_iter().filter_map(Result::err).collect::<Vec<_>>().join("; ")),
-    }
-}
-
-/// The mechanism in effect.
-#[derive(Debug, Clone, Copy)]
-pub(crate) struct EffectiveConfinement {
-    /// The mechanism.
-    pub(crate) mechanism: Mechanism,
-    /// Commands are shown the host's processes.
-    pub(crate) shows_host: bool,
-}
-
-/// Returns the mechanism of a run here that requests `asked` or, without, any; found by running a
-/// command in a box in which names that do not exist are `held`. If there is none, the reason.
-pub(crate) fn effective(
-    prefix: &[&str],
-    asked: Option<Mechanism>,
-    held: bool,
-) -> Result<EffectiveConfinement, String> {
-    let mut refused = Vec::new();
-    for mechanism in asked.map_or(Mechanism::AUTO.to_vec(), |asked| vec![asked]) {
-        let names: &[&str] = if held && mediates(mechanism) { &[TRIAL_NAME] } else { &[] };
-        match trial(prefix, mechanism, names) {
-            Ok(TrialResult { shows_host }) => {
-                return Ok(EffectiveConfinement { mechanism, shows_host });
-            }
-            Err(why) => refused.push(why),
-        }
-    }
-    Err(refused.join("; "))
-}
-
-/// Returns the claims that hold on this host, found by running a command in each kind of box;
-/// `asked` names the one mechanism to answer for. If none works, the reason.
-pub(crate) fn found(prefix: &[&str], asked: Option<Mechanism>) -> Result<Capabilities, String> {
-    let tried = Mechanism::ALL.map(|mechanism| (mechanism, trial(prefix, mechanism, &[])));
-    let mut limits: Vec<String> = LIMITS.map(str::to_owned).into();
-    // A mechanism of another system is not missing here.
-    let ours = |mechanism| (mechanism == Mechanism::Seatbelt) == ON_MACOS;
-    let failed = tried.iter().filter(|(mechanism, trial)| trial.is_err() && ours(*mechanism));
-    limits.extend(failed.map(|(mechanism, _)| why_not(*mechanism, &tried)));
-    let works = |wanted: &Mechanism| tried.iter().any(|(m, trial)| m == wanted && trial.is_ok());
-    let working: Vec<Mechanism> = Mechanism::ALL.into_iter().filter(works).collect();
-    let chosen = match asked {
-        // As a run chooses, which takes none that holds less unasked.
-        None => working.iter().copied().find(|mechanism| *mechanism != Mechanism::Landlock),
-        Some(asked) if works(&asked) => Some(asked),
-        Some(asked) => return Err(why_not(asked, &tried)),
-    };
-    let further = chosen.into_iter().filter(|chosen| mediates(*chosen));
-    let further =
-        further.flat_map(|_| &MEDIATE_LIMITS).chain(chosen.into_iter().flat_map(own_limits));
-    limits.extend(further.map(|limit| (*limit).to_owned()));
-    let mediates = chosen.filter(|chosen| mediates(*chosen)).map(|chosen| {
-        let tried = trial(prefix, chosen, &[TRIAL_NAME]);
-        limits.extend(tried.as_ref().err().cloned());
-        tried.is_ok()
-    });
-    if ON_MACOS {
-        let all = chosen.into_iter().flat_map(claims).filter(|(_, level)| *level == Partial);
-        let all: Vec<_> = all.map(|(name, _)| name).collect();
-        limits.push(format!(
-            "Unverified, as no run on macOS has been reported yet: {}.",
-            all.join(", ")
-        ));
-    }
-    let shows_host = tried.iter().any(|(mechanism, tried)| {
-        Some(*mechanism) == chosen && tried.as_ref().is_ok_and(|tried| tried.shows_host)
-    });
-    limits.extend(shows_host.then(|| run::HOST_PROC.to_owned()));
-    let kept = |name: &str| {
-        (mediates != Some(false) || !MEDIATED.contains(&name)) && !(shows_host && name == OWN_PROC)
-    };
-    let claimed = chosen.into_iter().flat_map(claims);
-    let claimed = claimed.filter(|(name, level)| *level != ClaimLevel::None && kept(name));
-    // A run that requests no mechanism takes the one that its block names.
-    let named = asked.is_none() && effective(prefix, Some(Mechanism::Bubblewrap), true).is_ok();
-    let named = named.then_some((BY_BUBBLEWRAP, Enforced));
-    let claimed =
-        claimed.filter(|(name, _)| *name != BY_BUBBLEWRAP || asked.is_some()).chain(named);
-    Ok(Capabilities {
-        protocol: PROTOCOL,
-        name: "refbox".to_owned(),
-        version: env!("CARGO_PKG_VERSION").to_owned(),
-        claims: claimed.map(|(name, level)| (name.to_owned(), level)).collect(),
-        mechanism: chosen.map_or("none", Mechanism::name).to_owned(),
-        mechanisms: working.into_iter().map(|mechanism| mechanism.name().to_owned()).collect(),
-        limits,
-    })
-}
-
-fn why_not(mechanism: Mechanism, tried: &[(Mechanism, Result<TrialResult, String>)]) -> String {
-    let reason = tried.iter().find(|(m, _)| *m == mechanism).and_then(|(_, t)| t.as_ref().err());
-    let reason = reason.map_or("unknown", String::as_str);
-    format!("{} does not work here: {reason}", mechanism.name())
-}
-
-/// A directory every host has and that holds no `bwrap`: one in the workspace is not trusted.
-const TRIAL_DIRECTORY: &str = "/etc";
-
-/// A name that no host has, in a directory that a trial can write.
-const TRIAL_NAME: &str = "/tmp/a name that no file has\u{1}";
-
-/// The result of a successful trial.
-#[derive(Debug, Clone, Copy)]
-struct TrialResult {
-    /// The command was shown the host's processes.
-    shows_host: bool,
-}
-
-/// Runs a harmless command by `mechanism`, with these names denied; why that failed, if it did.
-fn trial(prefix: &[&str], mechanism: Mechanism, denied: &[&str]) -> Result<TrialResult, String> {
-    let mode = match mechanism {
-        Mechanism::Unconfined => Mode::Unconfined,
-        _ => Mode::ReadOnly,
-    };
-    let mechanism = mechanism.name().to_owned();
-    let command = Command::Argv(vec!["true".to_owned()]);
-    let env = EnvPolicy { base: EnvBase::Clear, ..EnvPolicy::default() };
-    let deny_write = denied.iter().map(|path| WirePath::from(*path)).collect();
-    let order = RunJob {
-        protocol: PROTOCOL,
-        law: None,
-        profile: None,
-        notes: Vec::new(),
-        lenient: false,
-        profile_file: None,
-        inferred: None,
-        dialect: crate::explain::advice::RuleDialect::Neutral,
-        on_failure: None,
-        unavailable: None,
-        policy: Policy { mode, env, deny_write, ..Policy::new(TRIAL_DIRECTORY) },
-        run: Run { capture: true, mechanism, ..Run::new(command, TRIAL_DIRECTORY) },
-    };
-    let tried = run::attempt(prefix, &order).map_err(|refusal| refusal.to_string())?;
-    match (tried.refusal, tried.outcome.ended) {
-        (Some(refusal), _) => Err(refusal.to_string()),
-        (None, Some(crate::control::InitReport::Exited(0))) => {
-            Ok(TrialResult { shows_host: tried.shows_host })
-        }
-        (None, ended) => Err(format!("a trial command ended with {ended:?}")),
     }
 }
