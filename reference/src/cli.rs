@@ -1,5 +1,8 @@
 //! The command line: verbs and their help.
 
+mod compile;
+mod query;
+
 use std::ffi::OsString;
 use std::io::{self, Write};
 use std::path::PathBuf;
@@ -8,8 +11,8 @@ use boxproof_cases::protocol::{CompileTarget, exit};
 use clap::{Parser, Subcommand};
 
 use crate::policy::MechanismName;
-use crate::query::{self, FileQueryVerb, QueryVerb};
-use crate::{compile, run, stdout};
+use crate::{run, stdout};
+use query::{FileQueryVerb, QueryVerb};
 
 const EXAMPLES: &str = "\
 Examples:

@@ -8,38 +8,23 @@
     allow(dead_code, unused_imports, reason = "most mechanisms are Linux's")
 )]
 
-mod agent_state;
-mod caliban_request;
-mod case_fold;
-mod case_insensitive;
 mod claims;
 mod cli;
-mod compile;
 mod control;
-mod destination;
-pub mod dialect;
 pub mod egress;
 mod error;
-pub mod executor;
 mod explain;
-mod glob;
-mod grant;
 mod host;
-mod inferoa_request;
 mod init;
 mod mechanism;
 #[cfg_attr(not(target_os = "linux"), path = "unsupported/mediate.rs")]
 mod mediate;
-mod orbit_request;
-mod path_rules;
 mod plan;
-mod policy;
-mod query;
+pub mod policy;
 #[cfg(target_os = "linux")]
 pub mod receipts;
-pub mod redact;
-mod report;
 mod request;
+mod result;
 mod run;
 mod stdout;
 mod supervise;

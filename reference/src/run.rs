@@ -22,8 +22,6 @@ use boxproof_cases::protocol::{
 
 use crate::claims::{self, HOST_PROC, claims};
 use crate::control::{CommandContainment, LaunchSpec, RunningSandbox};
-use crate::destination::FileDestination;
-use crate::dialect::orbit::{EventLines, GateEvent, GateEventKind, GateEventSink};
 use crate::egress::{self, DeniedHost, ListenerHandoff, ProxyServer};
 use crate::error::Refusal;
 use crate::explain;
@@ -34,10 +32,12 @@ use crate::mechanism::{
 };
 use crate::plan::{self, Plan, View, ViewStep};
 use crate::policy::MechanismName;
-use crate::report::declined;
+use crate::policy::orbit::{EventLines, GateEvent, GateEventKind, GateEventSink};
 use crate::request::RunJob;
+use crate::result::declined;
+use crate::result::destination::FileDestination;
 use crate::supervise::{self, OutputMode, RunOutcome, SecretValues, StdinSource, StreamEnds};
-use crate::{control, mediate, report, sys};
+use crate::{control, mediate, result, sys};
 pub(crate) use local_host::LocalHost;
 use reasons::{blocked, closed, unreached_lines};
 pub(crate) use trial::{effective, found};
@@ -179,7 +179,7 @@ fn conclude(
     complete: impl FnOnce(&mut RunResult),
 ) -> (RunResult, i32) {
     let AttemptedRun { outcome, mechanism, refusal, known, shows_host } = tried;
-    let line = report::annotation(&outcome).filter(|_| !order.run.capture);
+    let line = result::annotation(&outcome).filter(|_| !order.run.capture);
     if let Some(line) = line {
         eprintln!("{line}");
     }
@@ -187,7 +187,7 @@ fn conclude(
         eprintln!("refbox: {refusal}");
     }
     let blocked = blocked(&outcome, mechanism, order, refusal.as_ref(), &known);
-    let (mut result, code) = report::finished(outcome, mechanism.name(), refusal.as_ref(), file);
+    let (mut result, code) = result::finished(outcome, mechanism.name(), refusal.as_ref(), file);
     result.annotations.splice(0..0, order.notes.iter().cloned());
     result.limits.extend((shows_host && result.started).then(|| HOST_PROC.to_owned()));
     let lacking =
@@ -363,7 +363,7 @@ fn carry_out(
         }
         (trouble, _) => in_words(trouble, plan.view.as_ref()),
     };
-    let refusal = report::why_not(&outcome, &program, &launch.cwd_path(), explain);
+    let refusal = result::why_not(&outcome, &program, &launch.cwd_path(), explain);
     let places = ledger.as_ref().map(mediate::noted).unwrap_or_default();
     let steps = plan.view.iter().flat_map(|view| &view.steps);
     let shows_host = steps.into_iter().any(ViewStep::shows_host_processes);

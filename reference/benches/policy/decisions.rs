@@ -3,7 +3,7 @@
 use std::hint::black_box;
 use std::time::{Duration, Instant};
 
-use boxproof_reference::dialect::orbit::{OrbitGlob, PatternIndex};
+use boxproof_reference::policy::orbit::{OrbitGlob, PatternIndex};
 use criterion::Criterion;
 use globset::{GlobBuilder, GlobSet, GlobSetBuilder};
 use regex::RegexSet;

@@ -3,7 +3,7 @@
 use std::hint::black_box;
 use std::time::Instant;
 
-use boxproof_reference::dialect::orbit::{
+use boxproof_reference::policy::orbit::{
     OrbitGlob, PathResolver, PatternIndex, PolicyDocument, PolicyOperation, PolicySet,
 };
 use criterion::Criterion;

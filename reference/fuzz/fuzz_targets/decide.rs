@@ -2,7 +2,7 @@
 //! is a path, each further one a pattern.
 #![no_main]
 
-use boxproof_reference::dialect::orbit::{OrbitGlob, PatternIndex};
+use boxproof_reference::policy::orbit::{OrbitGlob, PatternIndex};
 use libfuzzer_sys::fuzz_target;
 
 fuzz_target!(|text: &str| {

@@ -1,7 +1,7 @@
 //! Any text is a policy, or an error with a place: `cargo +nightly fuzz run load tests/malformed`.
 #![no_main]
 
-use boxproof_reference::dialect::orbit::{PolicyDocument, PolicySet};
+use boxproof_reference::policy::orbit::{PolicyDocument, PolicySet};
 use libfuzzer_sys::fuzz_target;
 
 fuzz_target!(|text: &str| {

@@ -13,9 +13,9 @@ use super::CompletedRun;
 use super::errno_messages::RefusalClass;
 use super::resolve_path::{ReadLink, resolve};
 use super::rule::DenialRule;
-use crate::glob::{GlobMatch, PathGlob};
-use crate::grant;
-use crate::path_rules::{PathAccess as Asked, PathRules};
+use crate::policy::grant;
+use crate::policy::path_glob::{GlobMatch, PathGlob};
+use crate::policy::path_rules::{PathAccess as Asked, PathRules};
 use crate::policy::{GIT_CONFIG_GRANT, GIT_GRANT};
 pub(super) use remedy::{DenyList, PolicyRemedy};
 

@@ -4,7 +4,7 @@ use std::fs;
 use std::path::{Path, PathBuf};
 
 use super::paths::{self, ExistingPath, MissingPath};
-use crate::plan::protected_names::ProtectedName;
+use crate::policy::protected_names::ProtectedName;
 
 /// Finds `name` directly below `directory`: the object itself, then the target of its pointer.
 pub(super) fn below(directory: &Path, name: &ProtectedName) -> Vec<ExistingPath> {

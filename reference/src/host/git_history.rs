@@ -6,7 +6,7 @@ use std::fs;
 use std::path::{Path, PathBuf};
 
 use super::paths::{self, ExistingPath, MissingPath};
-use crate::grant::STEERS;
+use crate::policy::grant::STEERS;
 
 /// The protected names of a repository, and its opened directories.
 #[derive(Debug, Default)]
@@ -111,7 +111,7 @@ fn directories(directory: &Path) -> Vec<PathBuf> {
 mod tests {
     use super::super::git::below;
     use super::*;
-    use crate::plan::protected_names::ProtectedName;
+    use crate::policy::protected_names::ProtectedName;
 
     const GIT: ProtectedName = ProtectedName { name: ".git", git: true };
 

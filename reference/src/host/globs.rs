@@ -7,7 +7,7 @@ use std::path::{Path, PathBuf};
 
 use super::paths::{self, PathFinder};
 use super::{ExistingPath, MissingPath, fold, reachability};
-use crate::glob::{GlobMatch, GlobState, PathGlob};
+use crate::policy::path_glob::{GlobMatch, GlobState, PathGlob};
 
 /// Trees that are made afresh inside, where the host's names say nothing.
 const FRESH: [&str; 3] = ["/proc", "/dev", "/sys"];

@@ -11,7 +11,7 @@ use nix::unistd::geteuid;
 use super::git_history::{self, GitHistory};
 use super::git_steering::{self, SteeringPaths};
 use super::{ExistingPath, MissingPath, fold, git, paths, reachability};
-use crate::plan::protected_names::{PROTECTED, ProtectedName};
+use crate::policy::protected_names::{PROTECTED, ProtectedName};
 
 /// Trees that the kernel makes: no repository of a user's lies there.
 const KERNEL: [&str; 3] = ["/proc", "/dev", "/sys"];

@@ -8,7 +8,7 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use super::{fold, paths};
-use crate::path_rules::{PathAccess, PathRules};
+use crate::policy::path_rules::{PathAccess, PathRules};
 use crate::sys;
 
 /// The kind of an object.

@@ -3,6 +3,7 @@
 //! apart from a command that fails. Unverified: nothing of this has run on macOS yet.
 
 mod private_directory;
+pub(crate) mod profile;
 mod profile_file;
 mod profile_location;
 
@@ -19,8 +20,9 @@ use crate::control::RunningSandbox;
 use crate::error::{Refusal, unspawnable};
 use crate::init::SandboxInit;
 use crate::plan::{Plan, View};
+use crate::policy::caliban::ExtraOpenings;
 use crate::request::RunJob;
-use crate::{compile, host, sys};
+use crate::{host, sys};
 
 use profile_file::ProfileFile;
 
@@ -54,7 +56,7 @@ pub(crate) fn prepare(
     plan: &Plan,
 ) -> Result<PreparedSeatbelt, Refusal> {
     let program = program()?;
-    let compiled = compile::seatbelt(view, &order.policy)?;
+    let compiled = profile::profile(view, &order.policy, &ExtraOpenings::default())?;
     let CompiledText::Sbpl(text) = &compiled.text else {
         return Err(Refusal::setup("the policy was compiled to no profile"));
     };

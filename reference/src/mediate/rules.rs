@@ -6,9 +6,9 @@ use std::os::unix::ffi::OsStrExt;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use crate::case_fold::folded;
-use crate::glob::{GlobMatch, GlobState, PathGlob};
-use crate::path_rules::PathRules;
+use crate::policy::case_fold::folded;
+use crate::policy::path_glob::{GlobMatch, GlobState, PathGlob};
+use crate::policy::path_rules::PathRules;
 
 /// A place by the file system that holds it, independent of mounts.
 #[derive(Debug, Clone, PartialEq, Eq)]

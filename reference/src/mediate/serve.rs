@@ -22,8 +22,8 @@ use super::refusal_log::RefusalLog;
 use super::rules::{AbsenceRule, AbsenceRules, DevicePath, PatternAnchor, ProfiledSubtree};
 use super::sticky::StickyProtection;
 use crate::control::{self, ControlEvent, InitReport};
-use crate::glob::GlobMatch;
 use crate::plan::{AbsenceReason, AbsentName, ForbiddenNames, FuturePattern, ProfileBound};
+use crate::policy::path_glob::GlobMatch;
 use crate::sys::{
     self,
     notify::{self, SeccompNotification, Step},

@@ -5,7 +5,7 @@ use std::os::unix::ffi::{OsStrExt, OsStringExt};
 use std::path::{Path, PathBuf};
 
 use super::forbidden_names::{AbsenceReason, AbsentName, ForbiddenNames, FuturePattern};
-use crate::glob::PathGlob;
+use crate::policy::path_glob::PathGlob;
 
 /// The letter of each reason.
 const REASONS: [(AbsenceReason, u8); 4] = [

@@ -5,8 +5,8 @@
 use std::path::PathBuf;
 use std::sync::Arc;
 
-use crate::glob::PathGlob;
-use crate::path_rules::PathRules;
+use crate::policy::path_glob::PathGlob;
+use crate::policy::path_rules::PathRules;
 
 /// The reason why a name must not be created.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]

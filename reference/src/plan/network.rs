@@ -5,8 +5,9 @@ use std::ffi::{OsStr, OsString};
 
 use boxproof_cases::protocol::{EnvPolicy, Network};
 
-use crate::egress::{EXCEPTIONS, EgressRoute, EgressRules, JAVA, NODE, PROXIES};
+use crate::egress::{EgressRoute, EgressRules};
 use crate::error::Refusal;
+use crate::policy::proxy_variables::{EXCEPTIONS, JAVA, NODE, PROXIES};
 
 /// Returns the way out under `network`; refuses invalid rules.
 pub(super) fn way(network: &Network) -> Result<Option<EgressRoute>, Refusal> {

@@ -1,12 +1,12 @@
 //! Policies over a made-up host and the steps they must become.
 
 use super::*;
-use crate::glob::PathGlob;
 use crate::host::{
     ExistingPath, MissingPath, NodeKind, PatternExpansion, PlatformEntry, WorkspaceNode,
     WorkspaceTree,
 };
-use crate::path_rules::{PathAccess, PathDecider, PathRule, PathRules};
+use crate::policy::path_glob::PathGlob;
+use crate::policy::path_rules::{PathAccess, PathDecider, PathRule, PathRules};
 use boxproof_cases::protocol::{Command, ErrorKind};
 use rstest::rstest;
 use std::path::Path;

@@ -8,11 +8,12 @@ use boxproof_cases::protocol::{
     RunRequest, UNRESTRICTED_PROFILE,
 };
 
-use crate::agent_state::AgentState;
 use crate::error::Refusal;
 use crate::explain::advice::{self, RuleDialect as Words};
-use crate::path_rules::PathRules;
-use crate::{grant, inferoa_request, orbit_request};
+use crate::policy::agent_state::AgentState;
+use crate::policy::grant;
+use crate::policy::path_rules::PathRules;
+use crate::request::{inferoa as inferoa_request, orbit as orbit_request};
 
 /// The place for a session's profile: a file in directories below an existing one.
 #[derive(Debug, Clone, PartialEq, Eq)]

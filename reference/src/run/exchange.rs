@@ -6,11 +6,11 @@ use std::path::{Path, PathBuf};
 use boxproof_cases::protocol::{Mode, RunResult, TmpPolicy, WirePath, exit};
 
 use super::LocalHost;
-use crate::destination::{FileDestination, directory_of};
 use crate::error::Refusal;
 use crate::host::on_the_way;
-use crate::report::declined;
 use crate::request::{self, RunJob};
+use crate::result::declined;
+use crate::result::destination::{FileDestination, directory_of};
 
 /// This host, for settings that name a program: our own mechanisms are tried by the run itself.
 const OWN_HOST: LocalHost<'_> = LocalHost { prefix: None };

@@ -6,7 +6,7 @@ use std::ffi::OsString;
 use std::os::unix::fs::PermissionsExt;
 use std::path::Path;
 
-use crate::dialect::caliban::HostInspector;
+use crate::policy::caliban::HostInspector;
 
 /// This host.
 #[derive(Debug)]

@@ -12,13 +12,13 @@ use crate::control::{self, CommandContainment, LaunchSpec};
 use crate::error::{Refusal, unspawnable};
 use crate::init::SandboxInit;
 use crate::mechanism::unconfined;
-use crate::report;
+use crate::result;
 use crate::supervise::{
     OutputMode, RunOutcome, SecretValues, StdinSource, plumb, supervise, waiting_failed,
 };
 use crate::sys::launcher_environment;
 
-pub use crate::redact::{REDACTED, REDACTED_ENV, SHORTEST_SECRET, is_sensitive_env_name};
+pub use crate::policy::redact::{REDACTED, REDACTED_ENV, SHORTEST_SECRET, is_sensitive_env_name};
 pub use crate::supervise::{CAPTURE_CAP, GRACE, INTERRUPTED, TIMED_OUT};
 pub use request::{ProcessEnvironment, ProcessOutput, ProcessRequest, ProcessStdin};
 
@@ -174,19 +174,19 @@ fn concluded(outcome: RunOutcome, program: &str) -> Result<ProcessResult, Proces
     if let Some(error) = &outcome.broken {
         return Err(ProcessError::Wait(waiting_failed(error)));
     }
-    if let Some(why) = report::not_spawned(&outcome, program) {
+    if let Some(why) = result::not_spawned(&outcome, program) {
         return Err(ProcessError::Spawn(why));
     }
-    let ended = report::RunEnding::from_outcome(&outcome);
+    let ended = result::RunEnding::from_outcome(&outcome);
     // A command that does not read its stdin is ended, by KILL in the end, without a report of its
     // end.
     if outcome.ended.is_none() && !ended.is_forced() && ended.stdin_error.is_none() {
         let lost = "failed waiting for process: what followed it was killed";
         return Err(ProcessError::Wait(lost.to_owned()));
     }
-    let annotation = report::annotation(&outcome);
+    let annotation = result::annotation(&outcome);
     let mut captured = outcome.captured.unwrap_or_default();
-    annotation.iter().for_each(|line| report::annotate(&mut captured.stderr, line));
+    annotation.iter().for_each(|line| result::annotate(&mut captured.stderr, line));
     Ok(ProcessResult {
         success: ended.success,
         exit_code: ended.exit_code,

@@ -7,8 +7,8 @@ use crate::egress::DeniedHost;
 use crate::error::Refusal;
 use crate::explain::{self, CompletedRun};
 use crate::policy::MechanismName;
-use crate::report;
 use crate::request::RunJob;
+use crate::result;
 use crate::supervise::RunOutcome;
 use crate::sys::launcher_environment;
 
@@ -52,9 +52,9 @@ pub(super) fn blocked(
     known: &KnownRefusals,
 ) -> Option<Blocked> {
     if let Some(refusal) = refusal {
-        return report::why_blocked(refusal);
+        return result::why_blocked(refusal);
     }
-    let ending = report::RunEnding::from_outcome(outcome);
+    let ending = result::RunEnding::from_outcome(outcome);
     if mechanism == MechanismName::Unconfined || !outcome.started || ending.is_forced() {
         return None;
     }

@@ -11,7 +11,7 @@ use super::capture::{CAPTURE_CAP, CHUNK, PullResult, StreamCapture};
 use super::sources::{SourcePoller, SourceSet};
 use super::stdin_feed::StdinFeed;
 use super::tee::StreamTee;
-use crate::redact::SecretValues;
+use crate::policy::redact::SecretValues;
 
 /// The input of the command at descriptor 0.
 pub(crate) enum StdinSource {

@@ -9,7 +9,7 @@ use std::time::{Duration, Instant};
 use nix::errno::Errno;
 use nix::poll::{PollFd, PollFlags, PollTimeout, poll};
 
-use crate::redact::{SecretValues, StreamRedactor};
+use crate::policy::redact::{SecretValues, StreamRedactor};
 
 /// The time for which the rest is offered to a blocked reader, once the command has ended.
 pub(crate) const TEE_PATIENCE: Duration = Duration::from_secs(1);

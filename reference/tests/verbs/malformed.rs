@@ -4,7 +4,7 @@
 
 use std::path::{Path, PathBuf};
 
-use boxproof_reference::dialect::orbit::{PolicyDocument, PolicyError, PolicySet};
+use boxproof_reference::policy::orbit::{PolicyDocument, PolicyError, PolicySet};
 
 fn documents() -> Vec<PathBuf> {
     let directory = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/malformed");
@@ -58,7 +58,7 @@ fn no_change_of_a_document_panics() {
 }
 
 fn decide(set: &PolicySet) {
-    use boxproof_reference::dialect::orbit::PolicyOperation;
+    use boxproof_reference::policy::orbit::PolicyOperation;
     for name in set.profile_names() {
         let profile = set.profile(name).unwrap();
         for op in [PolicyOperation::Read, PolicyOperation::Modify] {

@@ -8,8 +8,8 @@ use super::super::network;
 use super::super::policy_index::PolicyRemedy;
 use super::super::script::ScriptCommand;
 use super::{DecidingCommands, DenialRule, FailureAnalysis, RunDenial, ends, resolve};
-use crate::grant;
 use crate::policy::GIT_GRANT;
+use crate::policy::grant;
 
 impl FailureAnalysis<'_> {
     /// Returns the change that would allow what `denial` is about.

@@ -9,7 +9,7 @@ use super::super::RunDenial;
 use super::super::resolve_path::HostLookup;
 use super::super::rule::DenialRule;
 use super::{Asked, KERNEL, PolicyIndex, holds, matches};
-use crate::glob::PathGlob;
+use crate::policy::path_glob::PathGlob;
 
 /// A list of denials.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

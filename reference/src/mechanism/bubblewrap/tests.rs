@@ -82,7 +82,7 @@ fn failures_are_told_apart(#[case] said: &str, #[case] kind: ErrorKind) {
 
 #[test]
 fn a_pattern_is_refused_by_its_text() {
-    let glob = crate::glob::PathGlob::parse("/w/**/*.env").unwrap();
+    let glob = crate::policy::path_glob::PathGlob::parse("/w/**/*.env").unwrap();
     let globs = vec![FuturePattern { glob, folds: false, hides: false }];
     let mediate = ForbiddenNames { globs, ..ForbiddenNames::default() };
     let refusal = can_hold(&View { steps: Vec::new(), mediate, host_network: false, egress: None })

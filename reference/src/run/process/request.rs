@@ -6,7 +6,7 @@ use std::fmt;
 use std::path::PathBuf;
 use std::time::Duration;
 
-use crate::redact::{REDACTED, is_sensitive_env_name};
+use crate::policy::redact::{REDACTED, is_sensitive_env_name};
 use crate::sys::launcher_environment;
 
 /// One command and how it is run.

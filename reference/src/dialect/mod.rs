@@ -1,5 +1,0 @@
-//! The policy languages of the covered systems.
-
-pub mod caliban;
-pub mod inferoa;
-pub mod orbit;

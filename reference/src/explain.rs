@@ -1,0 +1,251 @@
+//! The explanation of a failed run, where the sandbox is the cause ([`explain`]): the streams name
+//! a refusal and a path, and the policy decides whether it refuses that. An operation that the
+//! policy allows was not refused by the sandbox, even if the message says so. Pure but for reading
+//! links.
+
+pub(crate) mod advice;
+mod analysis;
+mod cause;
+mod command_parser;
+mod deciding_commands;
+mod download;
+mod errno_messages;
+mod message;
+mod network;
+mod operation;
+mod policy_index;
+mod resolve_path;
+pub(crate) mod rule;
+mod script;
+mod silent_commands;
+mod tokens;
+
+use std::ffi::OsStr;
+use std::os::unix::fs::{MetadataExt, PermissionsExt};
+use std::path::{Path, PathBuf};
+
+use boxproof_cases::protocol::{AlsoBlocked, Blocked, Command, Mode, Policy, Stage};
+use nix::sys::signal::Signal;
+use nix::unistd::{AccessFlags, access};
+
+use crate::egress::{self, DeniedHost};
+use crate::host::ProtectedPaths;
+use crate::policy::path_rules::PathRules;
+use crate::policy::redact::{REDACTED_ENV, SHORTEST_SECRET, is_sensitive_env_name};
+use advice::RuleDialect;
+use analysis::FailureAnalysis;
+use cause::FailureCause;
+pub(crate) use resolve_path::HostLookup;
+use rule::DenialRule;
+
+/// The number of bytes that are read at either end of a stream.
+const END: usize = 32 * 1024;
+/// Characters of a reason at most.
+const REASON: usize = 400;
+
+/// A run that is over.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct CompletedRun<'a> {
+    pub(crate) policy: &'a Policy,
+    /// The profile that the workspace is under.
+    pub(crate) law: Option<&'a PathRules>,
+    pub(crate) command: &'a Command,
+    /// The line that the user typed, where the command is a rewritten form of it.
+    pub(crate) original: Option<&'a str>,
+    pub(crate) cwd: &'a Path,
+    pub(crate) exit_code: Option<i32>,
+    pub(crate) signal: Option<i32>,
+    /// Empty where stdout was not captured.
+    pub(crate) stdout: &'a [u8],
+    /// None where stderr was not captured.
+    pub(crate) stderr: Option<&'a [u8]>,
+    /// Places at which the mechanism recorded a refused creation or removal.
+    pub(crate) refused: &'a [PathBuf],
+    /// Paths that protection covers beyond the names directly below the roots.
+    pub(crate) held: &'a [PathBuf],
+    /// Packets that found no route out of the command's own network; none where they were not
+    /// counted.
+    pub(crate) refused_routes: Option<u32>,
+    /// The language of its rules.
+    pub(crate) dialect: RuleDialect,
+    /// Set if root started the run: outside the sandbox it has all capabilities.
+    pub(crate) root: bool,
+    /// Values that must not be shown.
+    pub(crate) secrets: &'a [String],
+}
+
+/// Returns all paths that `protected` covers, at any depth.
+pub(crate) fn held(protected: &ProtectedPaths) -> Vec<PathBuf> {
+    let there = protected.there.iter().map(|found| &found.real);
+    let missing = protected.missing.iter().map(|missing| &missing.real);
+    let links = protected.links.iter().map(|link| &link.real);
+    there.chain(missing).chain(links).cloned().collect()
+}
+
+/// One denial: the rule, the operation and its object.
+#[derive(Debug, Clone)]
+struct RunDenial {
+    rule: DenialRule,
+    op: Option<&'static str>,
+    path: Option<PathBuf>,
+    what: Option<&'static str>,
+}
+
+/// Returns the explanation of the failure, if the sandbox is its cause.
+pub(crate) fn explain(run: &CompletedRun<'_>, look: HostLookup<'_>) -> Option<Blocked> {
+    if run.policy.mode == Mode::Unconfined || run.exit_code == Some(0) {
+        return None;
+    }
+    if is_a_filtered_call(run) {
+        let what = Some("a system call that it closes ended the command");
+        return Some(describe_denial(
+            &RunDenial { rule: DenialRule::RuntimeDenied, op: None, path: None, what },
+            run.secrets,
+        ));
+    }
+    run.exit_code?;
+    let scene = FailureAnalysis::new(run, look);
+    let FailureCause { denial, also } = scene.cause()?;
+    let also = also.iter().map(|denial| beside(denial, run.secrets)).collect();
+    let action = hidden(run.dialect.action(&scene.remedy(&denial)), run.secrets);
+    let suggested_action = Some(action);
+    Some(Blocked { also, suggested_action, ..describe_denial(&denial, run.secrets) })
+}
+
+/// Returns the number of packets that found no way out, by the kernel's counters: `routes` for
+/// absent routes, and datagrams to closed `ports`, if every name server of the host is a loopback
+/// address.
+pub(crate) fn refused_routes(routes: u32, ports: u32) -> u32 {
+    let servers = std::fs::read_to_string("/etc/resolv.conf").unwrap_or_default();
+    let mut servers = servers.lines().filter_map(|line| line.strip_prefix("nameserver")).peekable();
+    // Without a server this host itself is asked.
+    let own = servers.all(|server| network::is_loopback(server.trim()));
+    routes.saturating_add(if own { ports } else { 0 })
+}
+
+/// The values of `env` that must not be shown.
+pub(crate) fn secrets<'a>(env: impl Iterator<Item = (&'a OsStr, &'a OsStr)>) -> Vec<String> {
+    let hidden =
+        env.filter(|(name, value)| is_sensitive_env_name(name) && value.len() >= SHORTEST_SECRET);
+    let mut values: Vec<String> =
+        hidden.map(|(_, value)| value.to_string_lossy().trim().to_owned()).collect();
+    values.sort_by_key(|value| std::cmp::Reverse(value.len()));
+    values
+}
+
+/// This host.
+pub(crate) const HOST: HostLookup<'static> = HostLookup {
+    link: &|path| std::fs::read_link(path).ok(),
+    there: &|path| path.symlink_metadata().is_ok(),
+    runs: &|path| {
+        path.metadata()
+            .is_ok_and(|found| !found.is_file() || found.permissions().mode() & 0o111 != 0)
+    },
+    may_write: &|path| access(path, AccessFlags::W_OK).is_ok(),
+    listens: &network::listens,
+    device: &|path| {
+        let near = path.ancestors().find_map(|near| near.metadata().ok());
+        near.map(|found| found.dev())
+    },
+};
+
+/// Returns whether the command died of SIGSYS, also where a shell reports it.
+fn is_a_filtered_call(run: &CompletedRun<'_>) -> bool {
+    let number = Signal::SIGSYS as i32;
+    let shell = run.exit_code == Some(128 + number)
+        && String::from_utf8_lossy(run.stderr.unwrap_or_default()).contains("Bad system call");
+    run.signal == Some(number) || shell
+}
+
+/// Both ends of a long stream.
+fn ends(bytes: &[u8]) -> String {
+    if bytes.len() <= 2 * END {
+        return String::from_utf8_lossy(bytes).into_owned();
+    }
+    let (head, tail) = (&bytes[..END], &bytes[bytes.len() - END..]);
+    format!("{}\n{}", String::from_utf8_lossy(head), String::from_utf8_lossy(tail))
+}
+
+/// Explains a failure to reach the host that was `denied`.
+pub(crate) fn unreached(denied: &DeniedHost, secrets: &[String]) -> Blocked {
+    let DeniedHost { destination, why, remedy } = denied;
+    let own = network::is_loopback(destination);
+    let destination = hidden(destination.clone(), secrets);
+    let reason =
+        short(format!("{destination} cannot be reached: {}.", hidden(why.clone(), secrets)));
+    let action = match remedy {
+        egress::HostRemedy::WithoutDeny(rule) => format!(
+            "Take {rule} out of policy.network.domains.deny if this command should reach it."
+        ),
+        // A rule for it would open a service of the host's.
+        egress::HostRemedy::Allow(rule) if own => format!(
+            "Ask no proxy for a server that the command started itself: leave {} in no_proxy. Only for a service of the host, add {rule} to policy.network.domains.allow.",
+            destination.rsplit_once(':').map_or(destination.as_str(), |(host, _)| host)
+        ),
+        egress::HostRemedy::Allow(rule) => {
+            format!("Add {rule} to policy.network.domains.allow if this command should reach it.")
+        }
+    };
+    Blocked {
+        suggested_action: Some(hidden(action, secrets)),
+        ..blocked(
+            Stage::Runtime,
+            DenialRule::NetworkRestricted,
+            reason,
+            Some("connect"),
+            Some(destination),
+        )
+    }
+}
+
+/// Replaces the secrets in `text`.
+pub(crate) fn hidden(text: String, secrets: &[String]) -> String {
+    secrets.iter().fold(text, |text, secret| text.replace(secret.as_str(), REDACTED_ENV))
+}
+
+/// A reason, bounded.
+fn short(mut reason: String) -> String {
+    if let Some((end, _)) = reason.char_indices().nth(REASON) {
+        reason.truncate(end);
+        reason.push('…');
+    }
+    reason
+}
+
+fn describe_denial(denial: &RunDenial, secrets: &[String]) -> Blocked {
+    let hidden = |text: String| hidden(text, secrets);
+    let path = denial.path.as_ref().map(|path| hidden(path.to_string_lossy().into_owned()));
+    let what = path.as_deref().or(denial.what).unwrap_or("a place");
+    let reason = short(denial.rule.reason(what));
+    blocked(Stage::Runtime, denial.rule, reason, denial.op, path)
+}
+
+fn beside(denial: &RunDenial, secrets: &[String]) -> AlsoBlocked {
+    let path = denial.path.as_ref().map(|path| path.to_string_lossy().into_owned());
+    AlsoBlocked {
+        rule: denial.rule.rule_name().to_owned(),
+        operation: denial.op.map(str::to_owned),
+        path: path.map(|path| hidden(path, secrets).into()),
+    }
+}
+
+fn blocked(
+    stage: Stage,
+    rule: DenialRule,
+    reason: String,
+    op: Option<&str>,
+    path: Option<String>,
+) -> Blocked {
+    Blocked {
+        stage,
+        rule: rule.rule_name().to_owned(),
+        operation: op.map(str::to_owned),
+        path: path.map(Into::into),
+        reason,
+        suggested_action: Some(rule.action().to_owned()),
+        also: Vec::new(),
+    }
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,156 @@
+//! The request file: read, parsed with its location on error, and checked before anything starts.
+
+pub(crate) mod caliban;
+pub(crate) mod inferoa;
+mod job;
+pub(crate) mod orbit;
+
+use std::fs;
+use std::path::Path;
+
+use base64::Engine as _;
+use base64::engine::general_purpose::STANDARD;
+use boxproof_cases::protocol::{
+    Command, EnvPolicy, PROTOCOL, Policy, ProfileRequest, Readable, RunRequest, SettingsRunRequest,
+    Stdin, WirePath, from_json,
+};
+
+use serde::Deserialize;
+use serde::de::DeserializeOwned;
+use serde_json::Value;
+
+use crate::error::Refusal;
+use crate::policy::caliban::HostInspector;
+use crate::policy::path_glob::PathGlob;
+use crate::policy::{AUTO, GRANTS, MechanismName};
+use crate::request::caliban as caliban_request;
+
+pub(crate) use job::{ProfileLocation, RunJob};
+
+/// Reads and checks the request in `file`; settings that name a program have it inspected on `host`.
+pub(crate) fn read(file: &Path, host: &dyn HostInspector) -> Result<RunJob, Refusal> {
+    let text = fs::read_to_string(file)
+        .map_err(|error| Refusal::invalid(format!("cannot read the request: {error}")))?;
+    let order = parse(&text, host)?;
+    check(&order)?;
+    Ok(order.with_inferred())
+}
+
+/// Parses a request of either kind, by its member `dialect`.
+fn parse(text: &str, host: &dyn HostInspector) -> Result<RunJob, Refusal> {
+    #[derive(Deserialize)]
+    struct DialectField {
+        dialect: Option<Value>,
+    }
+    let DialectField { dialect } = parsed(text)?;
+    match dialect.as_ref().map(Value::as_str) {
+        None => parsed::<RunRequest>(text).map(RunJob::from),
+        Some(Some("caliban")) => {
+            let request = parsed::<SettingsRunRequest>(text)?;
+            caliban_request::job(&request, host)
+        }
+        Some(_) => parsed::<ProfileRequest>(text).and_then(RunJob::try_from),
+    }
+}
+
+fn parsed<T: DeserializeOwned>(text: &str) -> Result<T, Refusal> {
+    from_json(text.as_bytes()).map_err(|error| {
+        let line = Some(error.line as u64).filter(|line| *line > 0);
+        Refusal { line, ..Refusal::invalid(format!("the request is not valid: {error}")) }
+    })
+}
+
+/// Checks a request as far as possible without reading the host.
+pub(crate) fn check(request: &RunJob) -> Result<(), Refusal> {
+    if request.protocol != PROTOCOL {
+        let spoken = request.protocol;
+        return Err(Refusal::invalid(format!("protocol: {spoken} is unknown; use {PROTOCOL}")));
+    }
+    check_paths(&request.policy)?;
+    absolute("run.cwd", &request.run.cwd)?;
+    check_command(&request.run.command)?;
+    check_env(&request.policy.env)?;
+    check_stdin(&request.run.stdin)?;
+    check_mechanism(&request.run.mechanism)?;
+    if request.run.timeout_ms == Some(0) {
+        return Err(Refusal::invalid("run.timeout_ms: 0 leaves no time; use null for no timeout"));
+    }
+    let unknown = request.policy.grants.iter().find(|grant| !GRANTS.contains(&&***grant));
+    unknown.map_or(Ok(()), |grant| {
+        let known = GRANTS.join(", ");
+        Err(Refusal::unsupported(format!("policy.grants: {grant:?} is unknown; known: {known}")))
+    })
+}
+
+fn check_paths(policy: &Policy) -> Result<(), Refusal> {
+    absolute("policy.workspace", &policy.workspace)?;
+    let readable = match &policy.readable {
+        Readable::All => [].as_slice(),
+        Readable::Only(roots) => roots.as_slice(),
+    };
+    let lists = [
+        ("policy.readable", readable),
+        ("policy.writable", &policy.writable),
+        ("policy.deny_read", &policy.deny_read),
+        ("policy.deny_write", &policy.deny_write),
+        ("policy.reopen", &policy.reopen),
+    ];
+    lists
+        .iter()
+        .try_for_each(|(name, list)| list.iter().try_for_each(|path| absolute(name, path)))?;
+    globs("policy.deny_read_globs", &policy.deny_read_globs)?;
+    globs("policy.deny_write_globs", &policy.deny_write_globs)?;
+    let abstracts =
+        |path: &&WirePath| !path.as_path().as_os_str().as_encoded_bytes().starts_with(b"@");
+    let sockets = policy.unix_sockets.iter().filter(abstracts);
+    sockets.into_iter().try_for_each(|path| absolute("policy.unix_sockets", path))
+}
+
+fn globs(name: &str, globs: &[String]) -> Result<(), Refusal> {
+    let read = |glob: &String| {
+        PathGlob::parse(glob).map(drop).map_err(|why| Refusal::invalid(format!("{name}: {why}")))
+    };
+    globs.iter().try_for_each(read)
+}
+
+fn absolute(name: &str, path: &WirePath) -> Result<(), Refusal> {
+    let path = path.as_path();
+    match path.is_absolute() {
+        true => Ok(()),
+        false => Err(Refusal::invalid(format!("{name}: {path:?} is not an absolute path"))),
+    }
+}
+
+fn check_command(command: &Command) -> Result<(), Refusal> {
+    match command {
+        Command::Argv(argv) if argv.is_empty() => {
+            Err(Refusal::invalid("run.command: argv is empty; name a program"))
+        }
+        _ => Ok(()),
+    }
+}
+
+fn check_env(env: &EnvPolicy) -> Result<(), Refusal> {
+    let bad = |name: &&String| name.is_empty() || name.contains(['=', '\0']);
+    match env.pass.iter().chain(env.set.keys()).find(bad) {
+        None => Ok(()),
+        Some(name) => Err(Refusal::invalid(format!("policy.env: {name:?} is no variable name"))),
+    }
+}
+
+fn check_stdin(stdin: &Stdin) -> Result<(), Refusal> {
+    let Stdin::BytesB64(text) = stdin else { return Ok(()) };
+    let bytes = STANDARD.decode(text);
+    bytes.map(drop).map_err(|error| Refusal::invalid(format!("run.stdin: not base64: {error}")))
+}
+
+fn check_mechanism(name: &str) -> Result<(), Refusal> {
+    if name == AUTO || MechanismName::named(name).is_some() {
+        return Ok(());
+    }
+    let known = MechanismName::ALL.map(MechanismName::name).join(", ");
+    Err(Refusal::invalid(format!("run.mechanism: {name:?} is unknown; known: {AUTO}, {known}")))
+}
+
+#[cfg(test)]
+mod tests;
