@@ -23,6 +23,13 @@ pub struct Capability(String);
 impl Capability {
     /// The capability called `name`.
     ///
+    /// ```
+    /// use boxproof_cases::Capability;
+    ///
+    /// assert_eq!(Capability::new("net.none").unwrap().name(), "net.none");
+    /// assert!(Capability::new("net.nothing").is_err());
+    /// ```
+    ///
     /// # Errors
     /// When the closed list does not have it; the message says where the list is.
     pub fn new(name: &str) -> Result<Self, String> {

@@ -9,6 +9,12 @@ use serde::Deserialize;
 static FILES: Dir<'_> = include_dir!("$CARGO_MANIFEST_DIR/sets");
 
 /// The set of one version.
+///
+/// ```
+/// let set = boxproof_cases::FrozenSet::newest().unwrap();
+/// assert!(set.ids("core").unwrap().iter().all(|id| set.by_id().contains_key(id)));
+/// assert!(set.ids("no-such-profile").is_err());
+/// ```
 #[derive(Debug, Clone, PartialEq, Eq, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct FrozenSet {

@@ -27,6 +27,23 @@ static REQUIREMENTS: Dir<'_> = include_dir!("$CARGO_MANIFEST_DIR/requirements");
 const REQUIREMENTS_DIR: &str = "requirements";
 
 /// A loaded corpus.
+///
+/// ```
+/// use std::collections::BTreeMap;
+/// use std::path::PathBuf;
+///
+/// use boxproof_cases::Suite;
+///
+/// let case = "purpose: A file is written.\nrequirement: R-fs-write\nact: {sh: echo x > file}\n\
+///             expect: {allowed: {}}\n";
+/// let requirements = "R-fs-write: {text: The workspace is writable., source: our promise}\n";
+/// let suite = Suite::from_files(
+///     "example",
+///     BTreeMap::from([(PathBuf::from("fs/write.yaml"), case.to_owned())]),
+///     &BTreeMap::from([(PathBuf::from("fs.yaml"), requirements.to_owned())]),
+/// );
+/// assert_eq!(suite.unwrap().cases[0].id.as_str(), "fs/write");
+/// ```
 #[derive(Debug, Clone, PartialEq)]
 pub struct Suite {
     /// Every case, sorted by id.

@@ -38,6 +38,14 @@ fn known() -> String {
 }
 
 /// Values for variables.
+///
+/// ```
+/// use boxproof_cases::vars::VariableValues;
+///
+/// let values = VariableValues::new([("WORKSPACE", "/work"), ("NONCE", "n1")]);
+/// assert_eq!(values.expand("$WORKSPACE/$NONCE").unwrap(), "/work/n1");
+/// assert!(values.expand("$HOME").is_err());
+/// ```
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct VariableValues(BTreeMap<String, String>);
 

@@ -152,6 +152,23 @@ impl Transition<'_> {
 }
 
 /// Two runs compared.
+///
+/// ```no_run
+/// use std::fs::File;
+/// use std::io::BufReader;
+///
+/// use boxproof_reports::{diff, merge, record};
+///
+/// let read = |path: &str| -> Result<_, Box<dyn std::error::Error>> {
+///     Ok([record::read(BufReader::new(File::open(path)?))?])
+/// };
+/// let (before, after) = (read("before.ndjson")?, read("after.ndjson")?);
+/// let (before, after) = (merge(&before)?, merge(&after)?);
+/// for transition in diff(&before, &after).transitions {
+///     println!("{}: {}", transition.kind.heading(), transition.id);
+/// }
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
 #[derive(Debug, Clone, PartialEq)]
 pub struct Diff<'a> {
     /// The name of each pair of columns, and of each column that has no partner.

@@ -4,6 +4,14 @@ use crate::record::{BackendInfo, CaseRow, Level};
 use crate::verdict::Outcome;
 
 /// The exit codes of `boxproof run`, all of them.
+///
+/// ```
+/// use boxproof_reports::{ExitCode, ExitOptions, exit_code};
+///
+/// // Nothing judged is never a success.
+/// assert_eq!(exit_code(&[], ExitOptions::default(), &[]), ExitCode::Vacuous);
+/// assert_eq!(ExitCode::Vacuous.code(), 4);
+/// ```
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 #[repr(u8)]
 pub enum ExitCode {

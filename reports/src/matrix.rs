@@ -3,6 +3,21 @@
 use crate::record::{BackendInfo, CaseRow, Header};
 
 /// Runs side by side. Borrows their rows.
+///
+/// ```no_run
+/// use std::fs::File;
+/// use std::io::BufReader;
+///
+/// use boxproof_reports::{merge, record};
+///
+/// let run = record::read(BufReader::new(File::open("run.ndjson")?))?;
+/// let runs = [run];
+/// let matrix = merge(&runs)?;
+/// for column in 0..matrix.columns.len() {
+///     println!("{}: {}", matrix.columns[column].label, matrix.rows_of(column).count());
+/// }
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
 #[derive(Debug, Clone, PartialEq)]
 pub struct Matrix<'a> {
     /// One a backend, host and user; in the order of the records.

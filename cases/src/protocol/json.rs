@@ -18,6 +18,15 @@ pub struct JsonError {
 
 /// Reads `text`, one JSON value, as a `T`; no list stands for an object.
 ///
+/// ```
+/// use boxproof_cases::protocol::{RunResult, from_json};
+///
+/// let text = br#"{"protocol": 1, "started": true, "success": false, "exit_code": 3}"#;
+/// assert_eq!(from_json::<RunResult>(text).unwrap().exit_code, Some(3));
+/// let error = from_json::<RunResult>(br#"{"protocol": 1, "sucess": true}"#).unwrap_err();
+/// assert!(error.to_string().contains("sucess"));
+/// ```
+///
 /// # Errors
 /// The first thing that does not fit.
 pub fn from_json<T: DeserializeOwned>(text: &[u8]) -> Result<T, JsonError> {

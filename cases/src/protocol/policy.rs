@@ -71,6 +71,13 @@ pub struct Policy {
 impl Policy {
     /// Returns the default policy over `workspace`: workspace writable, no network, private
     /// directory for temporary files.
+    ///
+    /// ```
+    /// use boxproof_cases::protocol::{Mode, Policy};
+    ///
+    /// let policy = Policy { deny_read: vec!["/work/secret".into()], ..Policy::new("/work") };
+    /// assert_eq!(policy.mode, Mode::WorkspaceWrite);
+    /// ```
     pub fn new(workspace: impl Into<WirePath>) -> Self {
         Self {
             workspace: workspace.into(),

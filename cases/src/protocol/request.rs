@@ -47,6 +47,18 @@ pub struct Run {
 
 impl Run {
     /// A run of `command` in `cwd` with every other member at its default.
+    ///
+    /// ```
+    /// use boxproof_cases::protocol::{Command, PROTOCOL, Policy, Run, RunRequest, from_json};
+    ///
+    /// let request = RunRequest {
+    ///     protocol: PROTOCOL,
+    ///     policy: Policy::new("/work"),
+    ///     run: Run::new(Command::Shell("make".to_owned()), "/work"),
+    /// };
+    /// let text = serde_json::to_vec(&request).unwrap();
+    /// assert_eq!(from_json::<RunRequest>(&text).unwrap(), request);
+    /// ```
     pub fn new(command: Command, cwd: impl Into<WirePath>) -> Self {
         Self {
             command,
