@@ -94,21 +94,21 @@ const CLAIMS: &[(&str, ClaimProvider, ClaimLevel)] = &[
     ("dialect.caliban", Boxed, Enforced),
     ("explain.rule", Any, Enforced),
     ("grants.infer", Any, Enforced),
-    #[cfg(target_os = "linux")]
+    #[cfg(all(target_os = "linux", feature = "receipts"))]
     ("receipts.actions", Any, Enforced),
-    #[cfg(target_os = "linux")]
+    #[cfg(all(target_os = "linux", feature = "receipts"))]
     ("receipts.adr", Any, Enforced),
-    #[cfg(target_os = "linux")]
+    #[cfg(all(target_os = "linux", feature = "receipts"))]
     ("receipts.chains", Any, Enforced),
-    #[cfg(target_os = "linux")]
+    #[cfg(all(target_os = "linux", feature = "receipts"))]
     ("receipts.daemon", Any, Enforced),
-    #[cfg(target_os = "linux")]
+    #[cfg(all(target_os = "linux", feature = "receipts"))]
     ("receipts.drops", Any, Enforced),
-    #[cfg(target_os = "linux")]
+    #[cfg(all(target_os = "linux", feature = "receipts"))]
     ("receipts.pty", Any, Enforced),
-    #[cfg(target_os = "linux")]
+    #[cfg(all(target_os = "linux", feature = "receipts"))]
     ("receipts.relay", Any, Enforced),
-    #[cfg(target_os = "linux")]
+    #[cfg(all(target_os = "linux", feature = "receipts"))]
     ("receipts.verify", Any, Enforced),
     ("protect.reopen", Boxed, Enforced),
     ("dialect.inferoa", Boxed, Enforced),

@@ -40,13 +40,13 @@ Examples:
 /// A sandbox that answers the boxproof backend protocol.
 #[derive(Debug, Parser)]
 #[command(name = "refbox", version, after_help = EXAMPLES)]
-struct Cli {
+struct RefboxCli {
     #[command(subcommand)]
-    verb: Verb,
+    verb: RefboxVerb,
 }
 
 #[derive(Debug, Subcommand)]
-enum Verb {
+enum RefboxVerb {
     /// Print what can be enforced on this host, as JSON, found by trial runs
     #[command(after_help = "Example:\n  refbox capabilities --mechanism bubblewrap")]
     Capabilities {
@@ -82,11 +82,11 @@ enum Verb {
         result: Option<PathBuf>,
     },
     /// Sign the actions in sandboxes, and verify receipts
-    #[cfg(target_os = "linux")]
+    #[cfg(all(target_os = "linux", feature = "receipts"))]
     Receipts {
         /// The part of the channel
         #[command(subcommand)]
-        verb: crate::receipts::ReceiptsVerb,
+        verb: boxproof_receipts::ReceiptsVerb,
     },
     #[command(flatten)]
     Ask(QueryVerb),
@@ -107,18 +107,20 @@ pub(crate) fn main(prefix: &[&str], args: Vec<OsString>) -> i32 {
             .map_or_else(|error| misused(&error), |cli| query::answer_in_file(prefix, &cli.ask));
         return stdout::checked(code);
     }
-    stdout::checked(match Cli::try_parse_from(with_program_name(args)) {
+    stdout::checked(match RefboxCli::try_parse_from(with_program_name(args)) {
         Err(error) => misused(&error),
-        Ok(Cli { verb: Verb::Run { request, result, events } }) => {
+        Ok(RefboxCli { verb: RefboxVerb::Run { request, result, events } }) => {
             run::run(prefix, &request, &result, events.as_deref())
         }
-        Ok(Cli { verb: Verb::Compile { target, request, result } }) => {
+        Ok(RefboxCli { verb: RefboxVerb::Compile { target, request, result } }) => {
             compile::compile(target, &request, result.as_deref())
         }
-        #[cfg(target_os = "linux")]
-        Ok(Cli { verb: Verb::Receipts { verb } }) => crate::receipts::main(&verb),
-        Ok(Cli { verb: Verb::Ask(ask) }) => query::answer(prefix, &ask),
-        Ok(Cli { verb: Verb::Capabilities { mechanism } }) => capabilities(prefix, mechanism),
+        #[cfg(all(target_os = "linux", feature = "receipts"))]
+        Ok(RefboxCli { verb: RefboxVerb::Receipts { verb } }) => boxproof_receipts::main(&verb),
+        Ok(RefboxCli { verb: RefboxVerb::Ask(ask) }) => query::answer(prefix, &ask),
+        Ok(RefboxCli { verb: RefboxVerb::Capabilities { mechanism } }) => {
+            capabilities(prefix, mechanism)
+        }
     })
 }
 

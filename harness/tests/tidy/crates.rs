@@ -5,10 +5,11 @@ use std::process::Command;
 use super::tree::Tree;
 
 /// Each member's directory, its package, and the packages of ours that it may depend on.
-const MEMBERS: [(&str, &str, &[&str]); 5] = [
+const MEMBERS: [(&str, &str, &[&str]); 6] = [
     ("cases", "boxproof-cases", &[]),
     ("probes", "boxproof-probes", &[]),
-    ("reference", "boxproof-reference", &["boxproof-cases"]),
+    ("reference", "boxproof-reference", &["boxproof-cases", "boxproof-receipts"]),
+    ("reference/receipts", "boxproof-receipts", &["boxproof-cases"]),
     ("reports", "boxproof-reports", &["boxproof-cases"]),
     (
         "harness",
@@ -22,7 +23,7 @@ pub(crate) fn packages() -> impl Iterator<Item = &'static str> {
     MEMBERS.iter().map(|(_, package, _)| *package)
 }
 
-/// The workspace has exactly the five members.
+/// The workspace has exactly these members.
 pub(crate) fn members(tree: &Tree) -> Vec<String> {
     let Some(root) = tree.file("Cargo.toml") else { return vec!["no Cargo.toml".to_owned()] };
     let line = root.text.lines().find(|line| line.starts_with("members")).unwrap_or_default();

@@ -15,11 +15,15 @@ const QUESTION_WORDS: [&str; 11] =
 const UNUSED_WORDS: [&str; 5] = ["folder", "whoever", "nobody", "somebody", "whom"];
 
 /// The most that a crate may have of what STYLE.md asks it to avoid.
-const CEILINGS: [(&str, Ceiling); 5] = [
+const CEILINGS: [(&str, Ceiling); 6] = [
     ("cases", Ceiling { one_word: 22, shared: 0, questions: 1, loops: 0, unused_words: 0 }),
     ("probes", Ceiling { one_word: 0, shared: 0, questions: 0, loops: 1, unused_words: 0 }),
     ("reports", Ceiling { one_word: 19, shared: 0, questions: 1, loops: 0, unused_words: 0 }),
     ("reference", Ceiling { one_word: 3, shared: 0, questions: 1, loops: 0, unused_words: 4 }),
+    (
+        "reference/receipts",
+        Ceiling { one_word: 1, shared: 0, questions: 0, loops: 0, unused_words: 0 },
+    ),
     ("harness", Ceiling { one_word: 7, shared: 3, questions: 1, loops: 1, unused_words: 2 }),
 ];
 

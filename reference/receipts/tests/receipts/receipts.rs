@@ -1,0 +1,46 @@
+//! Export: what was stored, byte for byte, whole lines, by chain.
+
+use std::process::Command;
+
+use nix::sys::signal::Signal;
+use serde_json::json;
+
+use crate::support::{Scene, connect, send};
+
+fn export(scene: &Scene, more: &[&str]) -> (Option<i32>, Vec<u8>) {
+    let mut refbox = Command::new(env!("CARGO_BIN_EXE_boxproof-receipts"));
+    refbox.args(["export", "--store"]).arg(scene.path("store")).args(more);
+    let output = refbox.output().unwrap();
+    (output.status.code(), output.stdout)
+}
+
+#[test]
+fn receipts_come_out_as_they_were_stored() {
+    let scene = Scene::new();
+    let daemon = scene.start(&[]);
+    let mut stream = connect(&scene);
+    for sandbox in ["a", "b", "a"] {
+        send(&mut stream, json!({"sandbox_id": sandbox}));
+    }
+    scene.await_receipts(4);
+    // Also while the daemon runs.
+    assert_eq!(export(&scene, &[]), (Some(0), scene.bytes()));
+    daemon.end(Signal::SIGKILL);
+    let (_, mine) = export(&scene, &["--chain", "root/sandbox/a"]);
+    let lines: Vec<&[u8]> = mine.split_inclusive(|byte| *byte == b'\n').collect();
+    assert_eq!(lines.len(), 2);
+    for line in lines {
+        assert!(scene.bytes().windows(line.len()).any(|part| part == line));
+        let text = &line[..line.len() - 1];
+        let value: serde_json::Value = serde_json::from_slice(text).unwrap();
+        let canonical = boxproof_receipts::canonical::canonical(&value).unwrap();
+        assert_eq!(text, canonical, "RFC 8785 text");
+    }
+    let mut torn = scene.bytes();
+    torn.truncate(torn.len() - 10);
+    std::fs::write(scene.path("store"), &torn).unwrap();
+    assert_eq!(export(&scene, &[]), (Some(0), scene.bytes()));
+    assert_eq!(export(&scene, &["--chain", "none"]), (Some(0), Vec::new()));
+    std::fs::remove_file(scene.path("store")).unwrap();
+    assert_eq!(export(&scene, &[]).0, Some(2));
+}
