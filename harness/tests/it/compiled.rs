@@ -152,6 +152,24 @@ const SEATBELT: &[(&str, Rule, &str)] = &[
         |r| replace_if(r, true, "remote ip", "remote udp"),
         "over-block decision",
     ),
+    (
+        "opens every socket",
+        |r| drop_if(r, r.starts_with("(deny network-outbound (remote unix-socket")),
+        "under-block decision",
+    ),
+    ("forgets the resolver", |r| drop_if(r, r.contains("mDNSResponder")), "over-block decision"),
+    ("grants no socket", |r| drop_if(r, r.contains("unix.sock")), "over-block decision"),
+    ("takes a dot for any character", |r| r.replace("\\\\.", "."), "over-block decision"),
+    (
+        "pins all below",
+        |r| replace_if(r, r.starts_with("(deny file-write-unlink"), "literal", "subpath"),
+        "over-block decision",
+    ),
+    (
+        "reads one name",
+        |r| replace_if(r, r.starts_with("(allow file-read* (subpath"), "subpath", "literal"),
+        "over-block decision",
+    ),
     // By their order these rules hold, by their names the denials are dead: nothing is decided.
     (
         "grants own names",
@@ -162,6 +180,32 @@ const SEATBELT: &[(&str, Rule, &str)] = &[
         "inconclusive untrusted-record",
     ),
 ];
+
+/// A mutation of a whole profile.
+type WholeText = fn(&str) -> String;
+
+/// Mutations, and the verdict that one row at least must have.
+const WHOLE_SEATBELT: &[(&str, WholeText, &str)] = &[
+    ("denies before it allows", |text| denials_first(text), "under-block decision"),
+    ("escapes no string", |text| text.replace("\\\"", "\""), "over-block decision"),
+    ("has no version", |text| text.replace("(version 1)", ""), "over-block decision"),
+    ("ends too early", |text| text[..text.len() / 2].to_owned(), "over-block decision"),
+    ("forgets the last mask", |text| without_the_last_mask(text), "under-block decision"),
+];
+
+/// The rules of `text`, those first that deny.
+fn denials_first(text: &str) -> String {
+    let denies = |rule: &&str| rule.starts_with("(deny");
+    let (denials, others): (Vec<&str>, Vec<&str>) = text.lines().skip(1).partition(denies);
+    format!("(version 1)\n{}\n{}\n", denials.join("\n"), others.join("\n"))
+}
+
+/// `text` without the last rule that closes a file or directory for both reading and writing.
+fn without_the_last_mask(text: &str) -> String {
+    let masks = |rule: &str| rule.starts_with("(deny file-read* file-write*");
+    let last = text.lines().rfind(|rule| masks(rule)).unwrap_or_default();
+    each_rule(text, &|rule| drop_if(rule, rule == last))
+}
 
 /// The words of `bwrap` without each option `name` and its `count` arguments that `chosen` chooses.
 fn without(
@@ -185,6 +229,17 @@ fn without(
 
 fn renamed(words: &[String], from: &str, to: &str) -> Vec<String> {
     words.iter().map(|word| if word == from { to } else { word }.to_owned()).collect()
+}
+
+/// The words of `bwrap` with its binds in reverse order.
+fn reversed(words: &[String]) -> Vec<String> {
+    let is_bind = |word: &String| word == "--bind" || word == "--ro-bind";
+    let starts: Vec<usize> = (0..words.len()).filter(|at| is_bind(&words[*at])).collect();
+    let mut changed = words.to_vec();
+    for (to, from) in starts.iter().zip(starts.iter().rev()) {
+        changed[*to..to + 3].clone_from_slice(&words[*from..from + 3]);
+    }
+    changed
 }
 
 /// A mutation of the words of `bwrap`.
@@ -211,6 +266,16 @@ const BUBBLEWRAP: &[(&str, Words, &str)] = &[
     ),
     ("binds for reading", |w| renamed(w, "--bind", "--ro-bind"), "over-block decision"),
     ("drops grants", |w| without(w, "--bind", 2, &|_| true), "over-block decision"),
+    ("stays in the session", |w| without(w, "--new-session", 0, &|_| true), "contract rule"),
+    ("keeps capabilities", |w| without(w, "--cap-drop", 1, &|_| true), "contract rule"),
+    ("outlives the launcher", |w| without(w, "--die-with-parent", 0, &|_| true), "contract rule"),
+    (
+        "keeps the processes in sight",
+        |w| without(w, "--unshare-pid", 0, &|_| true),
+        "contract rule",
+    ),
+    ("keeps the queues", |w| without(w, "--unshare-ipc", 0, &|_| true), "contract rule"),
+    ("mounts in reverse order", |w| reversed(w), "over-block decision"),
     ("hides the host", |w| without(w, "--ro-bind", 2, &|at| at[1] == "/"), "over-block decision"),
 ];
 
@@ -226,6 +291,15 @@ fn mutants() -> [(&'static str, Vec<Mutant<'static>>); 2] {
         };
         (*name, Box::new(change) as Box<dyn Fn(&mut CompiledText)>, *wanted)
     });
+    let whole = WHOLE_SEATBELT.iter().map(|(name, change, wanted)| {
+        let change = move |text: &mut CompiledText| {
+            if let CompiledText::Sbpl(text) = text {
+                *text = change(text);
+            }
+        };
+        (*name, Box::new(change) as Box<dyn Fn(&mut CompiledText)>, *wanted)
+    });
+    let seatbelt = seatbelt.chain(whole);
     let bubblewrap = BUBBLEWRAP.iter().map(|(name, words, wanted)| {
         let change = move |text: &mut CompiledText| {
             if let CompiledText::Argv(argv) = text {

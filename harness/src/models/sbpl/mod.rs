@@ -175,6 +175,9 @@ impl Profile {
         };
         let decided = needs.into_iter().map(|(operation, object)| self.allows(operation, object));
         let decided: Vec<Result<bool, ModelError>> = decided.collect();
+        if deed == ObjectOperation::Run && decided == [Ok(true), Ok(false)] {
+            return Err(ModelError::Unknown("whether a program starts that cannot be read".into()));
+        }
         // One denial decides, even where another operation is left open.
         match decided.contains(&Ok(false)) {
             true => Ok(false),

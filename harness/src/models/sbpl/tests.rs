@@ -114,7 +114,7 @@ fn permits(rules: &str, deed: ObjectOperation, object: &str) -> Result<bool, Mod
 #[case::moved("(allow file-write* (subpath \"/a\"))", ObjectOperation::Move, "/a/b", true)]
 #[case::moved_beside("(allow file-write* (subpath \"/a\"))", ObjectOperation::Move, "/a", false)]
 #[case::executed("(allow process-exec) (allow file-read*)", ObjectOperation::Run, "/a", true)]
-#[case::executed_unread("(allow process-exec)", ObjectOperation::Run, "/a", false)]
+#[case::not_executed("(allow file-read*)", ObjectOperation::Run, "/a", false)]
 #[case::service("(allow mach-lookup (global-name \"s\"))", ObjectOperation::Lookup, "s", true)]
 #[case::other_service(
     "(allow mach-lookup (global-name \"s\"))",
@@ -368,6 +368,37 @@ fn what_the_model_does_not_know_is_no_decision(#[case] rules: &str, #[case] what
         Err(ModelError::Unknown(message)) => assert!(message.contains(what), "{message}"),
         other => panic!("{other:?}"),
     }
+}
+
+/// By some reports such a program is killed at its start, by others it runs and fails later
+/// (nolabs-ai/nono#1865, h5i-dev/h5i#387).
+#[rstest]
+#[case::not_granted("(allow process-exec)")]
+#[case::denied("(allow file* process*) (deny file-read* (literal \"/a\"))")]
+fn the_start_of_an_unread_program_is_open(#[case] rules: &str) {
+    match permits(rules, ObjectOperation::Run, "/a") {
+        Err(ModelError::Unknown(message)) => {
+            assert!(message.contains("cannot be read"), "{message}");
+        }
+        other => panic!("{other:?}"),
+    }
+}
+
+/// A connection to a unix socket is `network-outbound`, so that rules about files neither open nor
+/// close it (eugene1g/agent-safehouse#19, nolabs-ai/nono#483).
+#[rstest]
+#[case::denied_as_a_file("(allow network*) (deny file-read* file-write* (literal \"/s\"))", true)]
+#[case::granted_as_a_file("(allow file-read* file-write* (literal \"/s\"))", false)]
+#[case::denied(
+    "(allow network*) (deny network-outbound (remote unix-socket (path-literal \"/s\")))",
+    false
+)]
+#[case::denied_by_its_path("(allow network*) (deny network-outbound (literal \"/s\"))", false)]
+#[case::addresses_alone("(allow network-outbound (remote ip))", false)]
+#[case::every_socket("(allow network-outbound (remote unix))", true)]
+#[case::by_a_pattern("(allow network-outbound (remote unix-socket (path-regex #\"^/\")))", true)]
+fn a_socket_is_no_file(#[case] rules: &str, #[case] due: bool) {
+    assert_eq!(permits(rules, ObjectOperation::Connect, "/s"), Ok(due));
 }
 
 /// A connection is from a local address, whatever it is to.

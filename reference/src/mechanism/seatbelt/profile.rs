@@ -18,9 +18,13 @@ use crate::error::Refusal;
 use crate::mechanism::path_text;
 use crate::plan::{AbsenceReason, AbsentName, View, ViewStep};
 use crate::policy::caliban::ExtraOpenings;
-use sbpl::{SbplAction, SbplText, literal, quoted, regex, subpath};
+use sbpl::{SbplAction, SbplText, literal, quoted, regex, subpath, unix_socket};
 
 const BOTH: &str = "file-read* file-write*";
+
+/// The limit of a profile that has the network of the host and not its unix sockets.
+const OWN_SOCKETS: &str = "A unix socket that the command makes can be connected to in the directory \
+    for temporary files alone, as a rule cannot tell it from one of the host.";
 
 /// The limit that no rule of a profile can lift.
 const MOVED_IN: &str = "A directory that is made elsewhere can be moved to where a name in it is then \
@@ -56,13 +60,19 @@ pub(crate) fn profile(
     }
     baseline::network(&mut out, view.host_network);
     sockets(policy, &mut out)?;
+    if private && view.host_network {
+        let own = format!("(remote unix-socket (subpath (param {})))", quoted(TMP_PARAM));
+        out.about(SbplAction::Allow, "network-outbound", own);
+    }
     baseline::opened(opens, &mut out);
     let moved_in = !names.is_empty() || !view.mediate.globs.is_empty();
+    let closed = view.host_network && !opens.sockets;
+    let limits = [moved_in.then_some(MOVED_IN), closed.then_some(OWN_SOCKETS)];
     Ok(Compiled {
         text: CompiledText::Sbpl(out.finish()),
         params: private.then(|| TMP_PARAM.to_owned()).into_iter().collect(),
         values: BTreeMap::new(),
-        limits: moved_in.then(|| MOVED_IN.to_owned()).into_iter().collect(),
+        limits: limits.into_iter().flatten().map(str::to_owned).collect(),
     })
 }
 
@@ -166,8 +176,7 @@ fn sockets(policy: &Policy, out: &mut SbplText) -> Result<(), Refusal> {
                 "policy.unix_sockets: {name} is abstract, and macOS has no such sockets; remove it"
             )));
         }
-        let filter = format!("(remote unix-socket (path-literal {}))", quoted(name));
-        out.about(SbplAction::Allow, "network-outbound", filter);
+        out.about(SbplAction::Allow, "network-outbound", unix_socket(name));
     }
     Ok(())
 }

@@ -1,6 +1,6 @@
 //! The rules that every program on macOS needs under any policy: without them nothing starts. Pure.
 
-use super::sbpl::{SbplAction, SbplText, literal, quoted, regex, service, subpath};
+use super::sbpl::{SbplAction, SbplText, literal, quoted, regex, service, subpath, unix_socket};
 use crate::policy::caliban::ExtraOpenings;
 
 /// Services for looking up users, writing logs and similar. None of them starts programs or keeps
@@ -20,6 +20,8 @@ const NETWORK_SERVICES: [&str; 4] = [
     "com.apple.mDNSResponder",
     "com.apple.trustd.agent",
 ];
+/// The socket by which names are resolved.
+const RESOLVER_SOCKET: &str = "/private/var/run/mDNSResponder";
 /// Devices that every program may write to.
 const DEVICES: [&str; 7] = [
     "/dev/dtracehelper",
@@ -70,14 +72,22 @@ pub(super) fn devices(text: &mut SbplText) {
     text.rule(SbplAction::Allow, "file-read* file-write-data file-ioctl", &written);
 }
 
-/// The network of the host, or none.
+/// The network of the host, or none. Unix sockets are no part of it: a connection to one is
+/// `network-outbound`, and no rule about files closes it.
 pub(super) fn network(text: &mut SbplText, host: bool) {
     if host {
-        text.rule(SbplAction::Allow, "network* system-socket", &[]);
-        text.rule(SbplAction::Allow, "mach-lookup", &NETWORK_SERVICES.map(service));
+        whole_network(text);
+        text.about(SbplAction::Deny, "network-outbound", "(remote unix-socket)".to_owned());
+        text.about(SbplAction::Allow, "network-outbound", unix_socket(RESOLVER_SOCKET));
     } else {
         text.rule(SbplAction::Deny, "network*", &[]);
     }
+}
+
+/// The network of the host with its unix sockets.
+pub(super) fn whole_network(text: &mut SbplText) {
+    text.rule(SbplAction::Allow, "network* system-socket", &[]);
+    text.rule(SbplAction::Allow, "mach-lookup", &NETWORK_SERVICES.map(service));
 }
 
 /// Writes the rules that settings open besides. A host in a rule is `localhost` or `*`: any other

@@ -55,7 +55,7 @@ pub(crate) fn profile(
     for side in sides {
         out.about(SbplAction::Allow, "file-read* file-write*", subpath(path_text(side)?));
     }
-    baseline::network(&mut out, true);
+    baseline::whole_network(&mut out);
     let asks = |op| profile.rules(op).iter().any(|rule| rule.rule.pattern.contains('?'));
     let shown = if asks(PolicyOperation::Read) || asks(PolicyOperation::Modify) { 3 } else { 2 };
     Ok(Compiled {

@@ -62,6 +62,11 @@ pub(super) fn service(name: &str) -> String {
     format!("(global-name {})", quoted(name))
 }
 
+/// `(remote unix-socket (path-literal "path"))`.
+pub(super) fn unix_socket(path: &str) -> String {
+    format!("(remote unix-socket (path-literal {}))", quoted(path))
+}
+
 /// A string in which nothing can end it, and which stays in its line.
 pub(super) fn quoted(text: &str) -> String {
     let mut quoted = String::from("\"");
