@@ -211,6 +211,7 @@ impl<'a> FailureAnalysis<'a> {
         }
         let nameless = !complaint.paths.iter().any(|path| path.contains('/') || path.contains('.'));
         if nameless && continues(line) {
+            let beside = named_before(line, beside);
             let near = beside.iter().flat_map(|line| message::mentioned(strip(line)));
             let words = beside.join(" ").to_lowercase();
             let said = match said {
@@ -447,6 +448,16 @@ fn continues(line: &str) -> bool {
         || line.contains("os error")
         || line.starts_with("npm ")
         || line.contains("[Errno")
+        || line.starts_with(CALL)
+}
+
+/// The beginning of a message that only names its call: the line before it has the path.
+const CALL: &str = "open: ";
+
+/// Returns the lines of `beside` that can name the path of `line`.
+fn named_before<'a, 'b>(line: &str, beside: &'a [&'b str]) -> &'a [&'b str] {
+    let at = beside.iter().position(|one| *one == line).filter(|_| line.starts_with(CALL));
+    at.map_or(beside, |at| &beside[at.saturating_sub(1)..=at])
 }
 
 /// Git names these from its own directory on.

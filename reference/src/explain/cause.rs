@@ -142,8 +142,9 @@ pub(super) fn decides(
     leads: &dyn Fn(&str) -> Option<bool>,
 ) -> bool {
     if deciders.own.is_empty() {
-        // Only an `exit` is left, which was given its status.
-        return true;
+        // Only an `exit` is left, which was given its status; a shell of its own has no other.
+        let known = |step: &&ScriptCommand| LOOKING.contains(&step.program());
+        return !deciders.feeders.is_empty() || steps.iter().all(known);
     }
     let named = |step: &ScriptCommand| {
         let words = step.words.iter().chain(&step.files);

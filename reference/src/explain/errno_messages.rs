@@ -146,6 +146,22 @@ fn named(name: &str) -> Option<RefusalClass> {
     }
 }
 
+/// Messages of programs that give the same reason, or none, whatever kept them from a file.
+const UNREASONED: [&str; 5] = [
+    "cannot find module",
+    "could not access",
+    "failed to load external entity",
+    " is unavailable",
+    "bad file descriptor",
+];
+
+/// Finds the message in `line` that a file could not be used, without a reason, and its position.
+pub(super) fn unreasoned(line: &str) -> Option<(RefusalClass, Range<usize>)> {
+    let line = line.to_ascii_lowercase();
+    let at = |text: &&str| line.find(text).map(|at| at..at + text.len());
+    UNREASONED.iter().find_map(at).map(|range| (RefusalClass::Missing, range))
+}
+
 /// Finds the first refusal that `line` reports, and its position.
 pub(super) fn find(line: &str) -> Option<(RefusalClass, Range<usize>)> {
     let words = WORDS.as_ref()?;

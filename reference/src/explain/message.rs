@@ -60,7 +60,7 @@ pub(super) fn shell_prefix(line: &str) -> usize {
 pub(super) fn read(line: &str) -> Option<RefusalMessage> {
     let line = line.replace('：', ": ").replace(['\u{a0}', '\u{202f}'], " ").replace(" : ", ": ");
     let line = line.trim_end();
-    let (class, at) = errno_messages::find(line)?;
+    let (class, at) = errno_messages::find(line).or_else(|| errno_messages::unreasoned(line))?;
     let said = &line[at.clone()];
     let mut found = match said.ends_with("cd to") || said.ends_with("open file") {
         true => vec![line[at.end..].trim().to_owned()],
@@ -286,6 +286,9 @@ fn after(text: &str, shell: bool) -> Vec<String> {
         // A shell that names the reason first and then the path.
         return vec![name.to_owned()];
     }
+    if let Some(name) = text.strip_prefix(" -- ") {
+        return vec![cleaned(name)];
+    }
     let begins = [
         ": /",
         " - /",
@@ -368,6 +371,10 @@ mod tests {
     )]
     #[case("ping: socket: Operation not permitted", "socket")]
     #[case("git@github.com: Permission denied (publickey).", "")]
+    #[case("ruby: Permission denied -- a/k (LoadError)", "a/k")]
+    #[case("strip: /x/y: Bad file descriptor", "/x/y")]
+    #[case("File a/k is unavailable.", "a/k")]
+    #[case("error: Could not access 'a/k'", "a/k")]
     fn a_line_names_its_paths(#[case] line: &str, #[case] paths: &str) {
         let paths: Vec<&str> = paths.split(',').filter(|path| !path.is_empty()).collect();
         assert_eq!(read(line).unwrap().paths, paths);

@@ -24,7 +24,18 @@ const UNEXPLAINED: [(&str, &str); 8] = [
 ];
 
 /// Beginnings of messages that are the same for every reason why a file was not opened.
-const UNSAID: [&str; 3] = ["can't cd to", "couldn't open file", "node:"];
+const UNSAID: [&str; 7] = [
+    "can't cd to",
+    "couldn't open file",
+    "node:",
+    "cannot find module",
+    "could not access",
+    "failed to load external entity",
+    "is unavailable",
+];
+
+/// The message of binutils for a file that they could not make.
+const BAD_DESCRIPTOR: &str = "bad file descriptor";
 
 /// Words in messages about operations that require a capability and name no path.
 const PRIVILEGED: [&str; 6] = ["niceness", "priority", "mount:", "setuid", "setgid", "set groups"];
@@ -34,7 +45,7 @@ impl FailureAnalysis<'_> {
     /// could not be made although the host has its directory, which the command cannot write in.
     pub(super) fn missing(&self, complaint: &RefusalMessage) -> Option<RunDenial> {
         let says = |word: &str| complaint.words.contains(word);
-        let makes = says("mkdir") || says("creat");
+        let makes = says("mkdir") || says("creat") || says(BAD_DESCRIPTOR);
         let there = |path: &Path| (self.look.there)(path);
         let denied =
             |rule, op, path| Some(RunDenial { rule, op: Some(op), path: Some(path), what: None });
@@ -50,7 +61,9 @@ impl FailureAnalysis<'_> {
                     .then(|| self.ground.refuses(&path, AccessKind::Read, RefusalClass::Access));
                 let entered = entered.flatten().map(|(rule, _)| rule);
                 let rule = self.ground.lacks(&path).or(entered);
-                if rule.is_some() && self.roles.access_to(&path, written) == AccessKind::Write {
+                if (rule.is_some() || says(BAD_DESCRIPTOR))
+                    && self.roles.access_to(&path, written) == AccessKind::Write
+                {
                     let refused =
                         self.ground.refuses(&path, AccessKind::Write, RefusalClass::Access);
                     return refused.and_then(|(rule, _)| denied(rule, "write", path));
