@@ -132,13 +132,15 @@ impl SupervisedCalls {
         }
     }
 
+    /// Restores the actions, the last that was replaced first; returns the signals in that order.
     fn put_back(&mut self) -> Vec<Signal> {
-        let before = std::mem::take(&mut self.before);
-        for (signal, action) in &before {
+        let before = std::mem::take(&mut self.before).into_iter().rev();
+        let restored = before.map(|(signal, action)| {
             // An action that was in force before is valid again.
-            let _restored = noted::restore(*signal, action);
-        }
-        before.into_iter().map(|(signal, _)| signal).collect()
+            let _restored = noted::restore(signal, &action);
+            signal
+        });
+        restored.collect()
     }
 }
 
@@ -184,6 +186,7 @@ mod tests {
         }
         signal_hook::low_level::unregister(own);
         comes_before_the_call(&control);
+        goes_out_in_reverse_order();
         stays_with_who_draws(&control);
     }
 
@@ -193,6 +196,16 @@ mod tests {
         let call = SignalInbox::listen(control).unwrap();
         assert_eq!(call.take(), [(Signal::SIGHUP, 1)]);
         assert!(noted::take_owed(Signal::SIGHUP));
+    }
+
+    /// Checks that the handler that was installed last is taken out first.
+    fn goes_out_in_reverse_order() {
+        let mut calls = calls();
+        calls.catch().unwrap();
+        let caught: Vec<Signal> = calls.before.iter().map(|(signal, _)| *signal).collect();
+        let restored = calls.put_back();
+        assert!(caught.len() > 4, "{caught:?}");
+        assert!(restored.iter().eq(caught.iter().rev()), "{caught:?} {restored:?}");
     }
 
     /// Checks that a handler that draws on the terminal still gets its size.
