@@ -67,3 +67,18 @@ fn where_nothing_is_to_be_confined_nothing_is_tried() {
     assert_eq!((code, &said["runs"]), (0, &"unconfined".into()));
     assert_eq!((&said["effective_backend"], said.get("reason")), (&"none".into(), None));
 }
+
+#[rstest]
+#[case::twice("sandbox: {}\nsandbox: {}\n", "duplicate mapping key: sandbox")]
+#[case::documents("sandbox: {}\n---\nsandbox: {}\n", "multiple YAML documents")]
+fn what_is_said_of_a_file_is_about_the_file(#[case] text: &str, #[case] due: &str) {
+    let directory = tempfile::tempdir().unwrap();
+    let config = directory.path().join("config.yaml");
+    fs::write(&config, text).unwrap();
+    let mut command = Command::new(env!("CARGO_BIN_EXE_refbox"));
+    command.arg("status").arg("--config").arg(config).arg("--workspace").arg(directory.path());
+    let ran = command.output().unwrap();
+    let said = String::from_utf8(ran.stderr).unwrap();
+    assert!(said.contains(due), "{said}");
+    assert!(!said.contains("Options") && !said.contains("from_str"), "{said}");
+}

@@ -145,7 +145,11 @@ impl<'a> ConfigSource<'a> {
         serde_saphyr::from_str_with_options(self.text, options).map_err(|error| {
             let at = error.location().map(|at| (at.line() as u32, at.column() as u32));
             let said = error.without_snippet().to_string();
-            let said = said.split(" at line ").next().unwrap_or(&said).to_owned();
+            // The place is told by itself, and the library's own settings mean nothing to a reader.
+            let said = [" at line ", ", set DuplicateKeyPolicy", "; use from_str_multiple"]
+                .iter()
+                .fold(&*said, |said, end| said.split(end).next().unwrap_or(said))
+                .to_owned();
             let message = at.and_then(|at| self.of_another_kind(at, &said)).unwrap_or(said);
             ConfigError { file: self.name.to_owned(), place: at, message }
         })

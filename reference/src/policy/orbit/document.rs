@@ -194,7 +194,11 @@ impl DocumentSource<'_> {
         let place = error.location().map(|at| (at.line() as usize, at.column() as usize));
         let (line, column) = place.unwrap_or((1, 1));
         let said = error.without_snippet().to_string();
-        let said = said.split(" at line ").next().unwrap_or(&said).to_owned();
+        // The place is told by itself, and the library's own settings mean nothing to a reader.
+        let said = [" at line ", ", set DuplicateKeyPolicy", "; use from_str_multiple"]
+            .iter()
+            .fold(&*said, |said, end| said.split(end).next().unwrap_or(said))
+            .to_owned();
         let remedy = self.unquoted(line).map(|rule| quote_it(&rule)).unwrap_or_default();
         self.failed(&self.place(line, column), &(said + &remedy))
     }
