@@ -94,6 +94,9 @@ pub enum ArmRecord {
     Fault(String),
 }
 
+/// The words for a directory with more entries or levels than one look takes.
+pub(crate) const BEYOND_BOUND: &str = "there are more than";
+
 /// The observations of one arm.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct ArmReport {
@@ -119,7 +122,8 @@ pub struct ArmReport {
     pub shortages: Vec<String>,
     /// The changes to the arm's own directories that hinder observation, one sentence each.
     pub spoilt: Vec<String>,
-    /// The parts of the directories that were not seen whole, one sentence each.
+    /// The parts of the directories that were not seen whole, one sentence each; it has the
+    /// words of `BEYOND_BOUND` where there are more entries or levels than are looked at.
     pub unseen: Vec<String>,
     /// The reason why no word of the act counts, if there is one: the probe is not the installed
     /// one.

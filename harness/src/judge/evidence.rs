@@ -5,7 +5,7 @@ use boxproof_cases::Case;
 use boxproof_reports::Verdict;
 
 use super::reason::{Reason, VerdictFinding};
-use crate::execution::{ArmRecord, ArmReport};
+use crate::execution::{ArmRecord, ArmReport, BEYOND_BOUND};
 
 /// The arm's own directories are what was laid out, as far as the act leaves them without a sandbox.
 pub(super) fn stands(
@@ -57,6 +57,23 @@ pub(super) fn counts(
 pub(super) fn unread(report: &ArmReport) -> Option<String> {
     let reading = report.oracles.iter().find(|reading| reading.unread)?;
     Some(format!("the oracle `{}` says nothing: {}", reading.oracle, reading.saw))
+}
+
+/// Checks that the sandbox fills no directory beyond what one look takes, where the act without a
+/// sandbox does not: that is residue, be the act done or not.
+pub(super) fn is_within_bounds(
+    confined: &ArmReport,
+    control: Option<&ArmReport>,
+) -> Result<(), VerdictFinding> {
+    let beyond = |report: &ArmReport| {
+        let found = report.unseen.iter().find(|why| why.contains(BEYOND_BOUND));
+        found.cloned()
+    };
+    let filled = beyond(confined).filter(|_| control.is_some_and(|arm| beyond(arm).is_none()));
+    filled.map_or(Ok(()), |why| {
+        let message = format!("{why}, and without a sandbox there are fewer");
+        Err(VerdictFinding::new(Verdict::Leak, Reason::Residue, message))
+    })
 }
 
 /// Checks that every directory of the arm was seen whole.

@@ -170,6 +170,7 @@ fn decided(
     gravest([
         residue.map_err(|leak| beside(leak, decision.clone())),
         decision,
+        evidence::is_within_bounds(confined, control),
         evidence::is_whole("confined", confined),
         control.map_or(Ok(()), |control| evidence::is_whole("control", control)),
     ])?;

@@ -5,6 +5,8 @@ use std::fs::Metadata;
 use std::io::{self, ErrorKind};
 use std::path::{Path, PathBuf};
 
+use crate::execution::BEYOND_BOUND;
+
 /// The most entries of one walk.
 const MOST_ENTRIES: usize = 50_000;
 /// The most levels of one walk.
@@ -46,10 +48,10 @@ pub(crate) fn walk(top: &Path, mut visit: impl FnMut(FoundEntry<'_>)) -> Result<
             let path = entry.map_err(|error| fault(top, &directory, &error))?.path();
             number += 1;
             if number > MOST_ENTRIES {
-                return Err(format!("there are more than {MOST_ENTRIES} entries"));
+                return Err(format!("{BEYOND_BOUND} {MOST_ENTRIES} entries"));
             }
             if level == MOST_LEVELS {
-                return Err(format!("there are more than {MOST_LEVELS} levels"));
+                return Err(format!("{BEYOND_BOUND} {MOST_LEVELS} levels"));
             }
             if look_at(top, &path, &mut visit)? {
                 directories.push((path, level + 1));

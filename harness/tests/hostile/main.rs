@@ -24,6 +24,8 @@ mod measure;
 #[cfg(target_os = "linux")]
 mod observation;
 #[cfg(target_os = "linux")]
+mod odd_host;
+#[cfg(target_os = "linux")]
 mod outputs;
 #[cfg(target_os = "linux")]
 mod privilege;
@@ -41,6 +43,8 @@ mod support;
 mod swapped;
 #[cfg(target_os = "linux")]
 mod sys;
+#[cfg(target_os = "linux")]
+mod unsteady;
 
 #[cfg(not(target_os = "linux"))]
 fn main() {
@@ -65,6 +69,7 @@ fn main() {
         liars::rows(),
         malformed::rows(),
         observation::rows(),
+        odd_host::rows(),
         outputs::rows(),
         privilege::rows(),
         refused_calls::rows(),
@@ -72,6 +77,7 @@ fn main() {
         residue::rows(),
         short_host::rows(),
         swapped::rows(),
+        unsteady::rows(),
     ];
     let rows = rows.concat();
     context::run(rows);

@@ -29,6 +29,9 @@ pub(crate) fn rows() -> Vec<HostileRow> {
         row("mount-on-worker", ROOT, mount_on_worker),
         row("mount-on-run", ROOT, mount_on_run),
         row("mount-below-out", ROOT, mount_below_out),
+        row("mount-above-run", ROOT, mount_above_run),
+        row("mount-above-run-on-the-host", ROOT, mount_above_run_on_host),
+        row("worker-made-read-only", ROOT, read_only_worker),
         slow("mounts-below-home", ROOT, mounts_below_home),
         row("mount-that-stays", ORDINARY_ONLY, mount_that_stays),
         row("unmounted-worker", ROOT, unmounted_worker),
@@ -101,6 +104,24 @@ fn mount_on_run(context: &RowContext) {
     let ran = after_command(context, mount, &[ALLOWED]);
     is_kept(&target);
     ran.is_bounded();
+}
+
+/// Hides the run's directory from the worker that is to remove its arm.
+fn mount_above_run(context: &RowContext) {
+    mounted(context, "mount --bind $TARGET \"$(dirname \"$run\")\"");
+}
+
+/// Hides it from everything on the host.
+fn mount_above_run_on_host(context: &RowContext) {
+    let target = target(context);
+    let mount = "nsenter -t $janitor -m mount --bind $TARGET \"$(dirname \"$run\")\"";
+    let ran = after_command(context, mount, &[ALLOWED]);
+    is_kept(&target);
+    ran.is_bounded();
+}
+
+fn read_only_worker(context: &RowContext) {
+    mounted(context, "mount -o remount,ro \"$worker\"");
 }
 
 fn mount_below_out(context: &RowContext) {

@@ -4,7 +4,7 @@
 use std::process::{Command, Stdio};
 use std::time::{Duration, Instant};
 
-use crate::baseline::ALLOWED;
+use crate::baseline::{ALLOWED, DENIED};
 use crate::context::{BOTH, HostileRow, ORDINARY, RowContext, User};
 
 /// A second command that passes.
@@ -21,6 +21,7 @@ pub(crate) fn rows() -> Vec<HostileRow> {
         row("fixture-mount", &[User::Root], fixture_mount),
         row("leaves-objects-without-nonce", BOTH, leaves_objects),
         row("objects-of-other-programs", BOTH, objects_of_others),
+        row("holds-an-abstract-socket", BOTH, holds_socket),
         row("foreign-process-names-run-directory", BOTH, foreign_process),
     ]
 }
@@ -45,6 +46,20 @@ fn fixture_mount(context: &RowContext) {
     let ran = context.run(&context.backend("open", "exec \"$@\""), &[WITH_MOUNT]);
     ran.is_bounded();
     assert_eq!(ran.verdict(WITH_MOUNT), "under-block oracle", "{ran:#?}");
+}
+
+/// Leaves a daemon that listens on an abstract socket.
+fn holds_socket(context: &RowContext) {
+    let holds = "import os, socket, time; s = socket.socket(socket.AF_UNIX)
+s.bind(chr(0) + os.environ[\"NAME\"]); print(1, flush=True); time.sleep(1000)";
+    let script = format!(
+        "mkfifo $STATE/$$; NAME=$STATE/$$ setsid python3 -c '{holds}' > $STATE/$$ 2>/dev/null &
+read word < $STATE/$$; exec \"$@\""
+    );
+    let ran = context.run(&context.backend("holds", &script), &[ALLOWED, DENIED]);
+    ran.is_bounded();
+    assert_eq!(ran.verdict(ALLOWED), "leak left-behind", "{ran:#?}");
+    assert_eq!(ran.verdict(DENIED), "under-block oracle", "{ran:#?}");
 }
 
 /// A program that only names a file below the run's directory lives on.

@@ -79,9 +79,21 @@ pub(crate) fn accuses_no_one(ran: &FinishedRun) {
     assert!(accused.is_empty(), "{accused:#?}\n{}", ran.stderr);
 }
 
+/// Returns whether a row names the host, and `resource` as what it is short of.
+pub(crate) fn is_short_of(ran: &FinishedRun, resource: &str) -> bool {
+    let told = format!("the host is short of {resource}");
+    ran.rows.iter().any(|row| {
+        row["reason"] == "host" && row["message"].as_str().is_some_and(|m| m.contains(&told))
+    })
+}
+
 /// A run of [`CASES`] below a shell that has set a limit. Where `short`, it may end without rows,
 /// with a sentence that says why.
 fn limited(context: &RowContext, limit: &str, short: bool) {
+    run_limited(context, limit, short);
+}
+
+fn run_limited(context: &RowContext, limit: &str, short: bool) -> FinishedRun {
     let args = context.arguments(&["reference"], CASES);
     let args: Vec<&str> = args.iter().map(String::as_str).collect();
     let ran = context.finish(context.below_shell(limit, &args));
@@ -99,6 +111,7 @@ fn limited(context: &RowContext, limit: &str, short: bool) {
         }
         true => {}
     }
+    ran
 }
 
 fn processes(context: &RowContext, count: u32) {
@@ -128,14 +141,15 @@ fn pids_cgroup(context: &RowContext) {
     if std::fs::create_dir(&group).is_err() {
         return;
     }
-    for count in ["10", "24"] {
-        if std::fs::write(group.join("pids.max"), count).is_err() {
-            break;
-        }
+    let mut short = Vec::new();
+    for count in ["6", "7", "8"] {
+        std::fs::write(group.join("pids.max"), count).unwrap();
         let limit = format!("echo $$ > {}/cgroup.procs", group.display());
-        limited(context, &limit, true);
+        let ran = run_limited(context, &limit, true);
+        short.push((count, is_short_of(&ran, "processes: the control group's limit")));
     }
     let _ = std::fs::remove_dir(&group);
+    assert!(short.iter().any(|(_, is_short)| *is_short), "no limit bit: {short:?}");
 }
 
 /// Runs as root with only some of its capabilities.

@@ -1,0 +1,155 @@
+//! Backends and runs that differ from one moment to the next: flaky, slow, stopped for a while, and
+//! many runs at once.
+
+use std::process::Child;
+use std::time::{Duration, Instant};
+
+use nix::sys::signal::{Signal, kill};
+
+use crate::context::{BOTH, FinishedRun, HELLO, HostileRow, OUTSIDE, RowContext};
+use crate::short_host::accuses_no_one;
+
+/// The time for which a run is stopped: longer than a job of its cases takes.
+const STANDSTILL: Duration = Duration::from_secs(12);
+/// The number of runs at once.
+const RUNS: usize = 10;
+
+/// A shell line that opens the policy of a request.
+const OPENS: &str = r#"sed -i -E 's/"mode":"[a-z_]+"/"mode":"unconfined"/' "$request""#;
+
+pub(crate) fn rows() -> Vec<HostileRow> {
+    let row = |name, slow, check| HostileRow { name, users: BOTH, slow, check };
+    vec![
+        row("open-in-every-second-start", false, open_first as fn(&RowContext)),
+        row("open-in-the-other-start", false, open_second),
+        row("crashes-in-every-first-start", false, crashes_first),
+        row("three-seconds-slower", false, slow),
+        row("boss-stopped-for-a-while", true, stopped_boss),
+        row("ten-runs-at-once", true, ten_runs),
+    ]
+}
+
+/// A backend that is the reference in every second start and confines nothing in the others; the
+/// first start is open where `first` says so.
+fn every_second(context: &RowContext, first: bool) -> String {
+    let [one, other] = if first { [OPENS, ":"] } else { [":", OPENS] };
+    let before =
+        format!("if mkdir $STATE/odd 2>/dev/null; then {one}; else rmdir $STATE/odd; {other}; fi");
+    context.native("flaky", &before, "")
+}
+
+/// Checks that a denial that opens once is a failure: it is not tried again until it passes.
+fn open_first(context: &RowContext) {
+    let ran = context.run_own(&every_second(context, true), &[OUTSIDE]);
+    ran.is_bounded();
+    assert_eq!((ran.verdict(OUTSIDE).as_str(), ran.code), ("under-block oracle", 1), "{ran:#?}");
+}
+
+/// Checks that a second look finds the start that the first one did not see.
+fn open_second(context: &RowContext) {
+    let own = context.own_cases(&[OUTSIDE]);
+    let own: Vec<&str> = own.iter().map(String::as_str).chain(["--blind", "all"]).collect();
+    let ran = context.run(&every_second(context, false), &own);
+    ran.is_bounded();
+    assert_eq!((ran.verdict(OUTSIDE).as_str(), ran.code), ("under-block blind", 1), "{ran:#?}");
+}
+
+/// Checks that a crash in place of an allowed act counts, and that a row which passes on another try
+/// keeps the first one and is counted by the last line of the run.
+fn crashes_first(context: &RowContext) {
+    let crashes = |id: &str| {
+        let before = format!("mkdir $STATE/{id} 2>/dev/null && exit 139");
+        context.run_own(&context.native("crashes", &before, ""), &[&format!("host/{id}")])
+    };
+    let ran = crashes("hello");
+    ran.is_bounded();
+    assert_eq!((ran.verdict(HELLO).as_str(), ran.code), ("over-block exit", 1), "{ran:#?}");
+    let ran = crashes("outside");
+    ran.is_bounded();
+    let row = ran.row(OUTSIDE);
+    let tries = row["earlier"].as_array().map_or(0, Vec::len);
+    assert_eq!((ran.verdict(OUTSIDE).as_str(), tries), ("pass", 1), "{ran:#?}");
+    assert_eq!(row["outcome"], "flaky", "{ran:#?}");
+    assert!(ran.stdout.contains("1 pass (1 flaky"), "{ran:#?}");
+}
+
+/// Checks that a backend that takes three seconds to start is not accused.
+fn slow(context: &RowContext) {
+    let ran = context.run_own(&context.native("slow", "sleep 3", ""), &[HELLO, OUTSIDE]);
+    ran.is_bounded();
+    assert_eq!([HELLO, OUTSIDE].map(|id| ran.verdict(id)), ["pass", "pass"], "{ran:#?}");
+    assert_eq!(ran.code, 0, "{ran:#?}");
+}
+
+/// Stops the main process alone for longer than its cases take: the workers' answers wait for it.
+fn stopped_boss(context: &RowContext) {
+    let main = "$(cut -d ' ' -f 4 /proc/$PPID/stat)";
+    let script = format!("echo {main} > $STATE/boss.new; mv $STATE/boss.new $STATE/boss");
+    let spec = context.native("stops", &script, "");
+    let own = context.own_cases(&[HELLO, OUTSIDE]);
+    let own: Vec<&str> = own.iter().map(String::as_str).collect();
+    let args = context.arguments(&[&spec], &own);
+    let args: Vec<&str> = args.iter().map(String::as_str).collect();
+    let ran = context.finish_while(context.command(&args), stop_boss);
+    ran.is_bounded();
+    assert!(ran.seconds > STANDSTILL.as_secs_f64(), "it was not stopped: {ran:#?}");
+    assert_eq!([HELLO, OUTSIDE].map(|id| ran.verdict(id)), ["pass", "pass"], "{ran:#?}");
+}
+
+/// Stops the process that the backend names for [`STANDSTILL`].
+fn stop_boss(context: &RowContext) {
+    let file = context.place.path("state/boss");
+    let deadline = Instant::now() + Duration::from_secs(30);
+    while !file.exists() {
+        assert!(Instant::now() < deadline, "no arm began");
+        std::thread::sleep(Duration::from_millis(5));
+    }
+    let boss = std::fs::read_to_string(&file).unwrap().trim().parse().unwrap();
+    let boss = nix::unistd::Pid::from_raw(boss);
+    kill(boss, Signal::SIGSTOP).unwrap();
+    std::thread::sleep(STANDSTILL);
+    kill(boss, Signal::SIGCONT).unwrap();
+}
+
+/// Runs [`RUNS`] at once below one scratch directory: each passes and removes what it made there. The
+/// directory itself stays where the run that made it is not the last to end.
+fn ten_runs(context: &RowContext) {
+    let own = context.own_cases(&[HELLO, OUTSIDE]);
+    let own: Vec<&str> = own.iter().map(String::as_str).collect();
+    let args = context.arguments(&["reference"], &own);
+    let args: Vec<&str> = args.iter().map(String::as_str).collect();
+    let mut others: Vec<Child> = Vec::new();
+    let ran = context.finish_while(context.command(&args), |context| {
+        others = (1..RUNS).map(|number| start_beside(context, &args, number)).collect();
+        others.iter_mut().for_each(|other| _ = other.wait().unwrap());
+    });
+    passes(&ran);
+    let scratch = context.place.path("scratch");
+    assert!(std::fs::read_dir(&scratch).is_ok_and(|mut left| left.next().is_none()), "{ran:#?}");
+    assert!(ran.residue.iter().all(|left| left.ends_with("/scratch")), "{ran:#?}");
+    let codes: Vec<_> = others.iter_mut().map(|other| other.wait().unwrap().code()).collect();
+    assert_eq!(codes, vec![Some(0); RUNS - 1]);
+    for number in 1..RUNS {
+        let record = std::fs::read_to_string(context.place.path(&record_of(number))).unwrap();
+        assert_eq!(record.matches(r#""verdict":"pass""#).count(), 2, "{record}");
+    }
+}
+
+#[track_caller]
+fn passes(ran: &FinishedRun) {
+    accuses_no_one(ran);
+    assert_eq!([HELLO, OUTSIDE].map(|id| ran.verdict(id)), ["pass", "pass"], "{ran:#?}");
+}
+
+fn record_of(number: usize) -> String {
+    format!("record-{number}.ndjson")
+}
+
+/// Starts a run like that of `args`, with a record of its own.
+fn start_beside(context: &RowContext, args: &[&str], number: usize) -> Child {
+    let record = context.place.arg(&record_of(number));
+    let mut args = args.to_vec();
+    let at = args.iter().position(|arg| *arg == "--report").unwrap() + 1;
+    args[at] = &record;
+    context.command(&args).spawn().unwrap()
+}
