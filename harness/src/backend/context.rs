@@ -49,7 +49,7 @@ pub(super) fn template_context(
     let removed: Vec<&String> =
         ctx.base_env.keys().filter(|name| !env.contains_key(*name)).collect();
     Ok(context! {
-        policy => Value::from_serialize(policy),
+        policy => members(policy),
         protected => present(protected(policy)),
         protected_all => texts(protected(policy)),
         command => request.run.command.to_argv(),
@@ -64,6 +64,15 @@ pub(super) fn template_context(
         state => ctx.state.to_str(),
         uid => ctx.uid,
     })
+}
+
+/// The policy with every member, those included that the protocol leaves out where they are empty.
+fn members(policy: &Policy) -> Value {
+    let mut members = serde_json::to_value(policy).unwrap_or_default();
+    if let Some(members) = members.as_object_mut() {
+        members.entry("reopen").or_insert_with(|| serde_json::Value::Array(Vec::new()));
+    }
+    Value::from_serialize(members)
 }
 
 fn paths(policy: &Policy) -> impl Iterator<Item = &Path> {

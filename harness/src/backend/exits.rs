@@ -159,6 +159,9 @@ pub enum SpecialExit {
     SetupFailed(String),
     /// The policy was declined.
     Refused(String),
+    /// It ended in failure, and no rule says what that means: by all that is known, the command's
+    /// own end.
+    Unmapped,
 }
 
 impl ExitTable {
@@ -171,7 +174,8 @@ impl ExitTable {
             return None;
         }
         let refused = line(&self.refused).map(SpecialExit::Refused);
-        refused.or_else(|| line(&self.setup_failed).map(SpecialExit::SetupFailed))
+        let special = refused.or_else(|| line(&self.setup_failed).map(SpecialExit::SetupFailed));
+        special.or_else(|| (ending.code != Some(0)).then_some(SpecialExit::Unmapped))
     }
 
     /// The first statement that does not make sense beside `claims`: its field, and why.
@@ -253,11 +257,11 @@ not_found: [{exit: 1, stderr_prefix: 'box: execvp '}]";
     #[case(1, "box: no namespace\nmore", Some(SpecialExit::SetupFailed("box: no namespace".into())))]
     #[case(1, "box: policy too fine", Some(SpecialExit::Refused("box: policy too fine".into())))]
     #[case(1, "box: execvp nope: No such file", None)]
-    #[case(2, "box: no namespace", None)]
-    #[case(1, "the command's own words: box: ", None)]
+    #[case(2, "box: no namespace", Some(SpecialExit::Unmapped))]
+    #[case(1, "the command's own words: box: ", Some(SpecialExit::Unmapped))]
     #[case(9, "warning\nERROR 7: policy\n", Some(SpecialExit::Refused("warning".into())))]
-    #[case(9, "warning\nERROR 7: policy not\n", None)]
-    #[case(1, "", None)]
+    #[case(9, "warning\nERROR 7: policy not\n", Some(SpecialExit::Unmapped))]
+    #[case(1, "", Some(SpecialExit::Unmapped))]
     fn endings_are_told_apart(
         #[case] exit: i32,
         #[case] stderr: &str,
@@ -271,7 +275,7 @@ not_found: [{exit: 1, stderr_prefix: 'box: execvp '}]";
     #[rstest]
     #[case(1, "checking\nbox is not installed\n", Some(SpecialExit::SetupFailed("box is not installed".into())))]
     #[case(0, "box is not installed\n", None)]
-    #[case(1, "the command says: box is not installed\n", None)]
+    #[case(1, "the command says: box is not installed\n", Some(SpecialExit::Unmapped))]
     fn what_stdout_says_counts_where_a_rule_looks_there(
         #[case] exit: i32,
         #[case] stdout: &str,
@@ -296,12 +300,14 @@ not_found: [{exit: 1, stderr_prefix: 'box: execvp '}]";
         let text = "setup_failed: [{signal: ABRT, stderr: 'Assertion .* failed'}]";
         let exits: ExitTable = serde_yaml::from_str(text).unwrap();
         let stderr = b"box: Assertion `uid == 0' failed.\n";
-        let special = exits.classify(BackendEnding { code, signal, stdout: b"", stderr });
-        assert_eq!(special.is_some(), wanted);
+        let is_setup_failed = |exits: &ExitTable| {
+            let special = exits.classify(BackendEnding { code, signal, stdout: b"", stderr });
+            matches!(special, Some(SpecialExit::SetupFailed(_)))
+        };
+        assert_eq!(is_setup_failed(&exits), wanted);
         let any = "setup_failed: [{stderr: 'Assertion .* failed'}]";
         let exits: ExitTable = serde_yaml::from_str(any).unwrap();
-        let special = exits.classify(BackendEnding { code, signal, stdout: b"", stderr });
-        assert_eq!(special.is_some(), code.is_some(), "a command may die of a signal");
+        assert_eq!(is_setup_failed(&exits), code.is_some(), "a command may die of a signal");
     }
 
     #[rstest]

@@ -70,8 +70,8 @@ pub struct SpawnPlan {
     pub tear_down: Vec<Vec<OsString>>,
     /// Errnos that are refusals besides, by how the backend closes things under this policy.
     pub besides: Vec<&'static str>,
-    /// The endings that are the backend's own.
-    pub exits: ExitTable,
+    /// The endings that are the backend's own, where a manifest says them.
+    pub exits: Option<ExitTable>,
     /// The lines that the backend writes of its own.
     pub noise: BackendNoise,
     /// The way in which it is ended when its time is up.
@@ -87,8 +87,28 @@ pub enum LaunchError {
     #[error("this policy cannot be said to the backend: {0}")]
     Inexpressible(String),
     /// The manifest is at fault.
-    #[error("the manifest of the backend is at fault: {0}")]
-    Manifest(String),
+    #[error("the manifest of the backend is at fault: {field}: {message}")]
+    Manifest {
+        /// The field.
+        field: &'static str,
+        /// The fault.
+        message: String,
+    },
+}
+
+impl LaunchError {
+    /// A fault of a manifest; `field` is told by the place that knows it.
+    pub(super) fn fault(message: impl Into<String>) -> Self {
+        Self::Manifest { field: "", message: message.into() }
+    }
+
+    /// Returns the error as one about `field`.
+    fn about(self, field: &'static str) -> Self {
+        match self {
+            Self::Manifest { message, .. } => Self::Manifest { field, message },
+            other => other,
+        }
+    }
 }
 
 impl Backend {
@@ -102,7 +122,13 @@ impl Backend {
         ctx: &LaunchContext<'_>,
     ) -> Result<LaunchPlan, LaunchError> {
         let spawn = match &self.kind {
-            BackendKind::Argv(manifest) => self.by_manifest(manifest, request, ctx)?,
+            BackendKind::Argv(manifest) => {
+                if let Some(why) = self.unsaid(request) {
+                    return Err(LaunchError::Inexpressible(why));
+                }
+                let program = self.program.as_deref().unwrap_or(Path::new(&manifest.program));
+                spawn_by_manifest(manifest, program, request, ctx)?
+            }
             BackendKind::Native { program, prefix, mechanism } => {
                 native(program, prefix, mechanism, request, ctx)?
             }
@@ -124,43 +150,59 @@ impl Backend {
         Ok(LaunchPlan::Spawn(Box::new(spawn)))
     }
 
-    fn by_manifest(
-        &self,
-        manifest: &Manifest,
-        request: &RunRequest,
-        ctx: &LaunchContext<'_>,
-    ) -> Result<SpawnPlan, LaunchError> {
-        let program = self.program.as_deref().unwrap_or(Path::new(&manifest.program));
-        let scene = context::template_context(program, request, ctx)?;
-        for rule in &manifest.inexpressible {
-            if template::holds(&rule.when, &scene)? {
-                return Err(LaunchError::Inexpressible(rule.reason.clone()));
-            }
+    /// Returns the reason why `request` cannot be asked, where the manifest says nothing about a part
+    /// of it.
+    pub fn unsaid(&self, request: &RunRequest) -> Option<String> {
+        match &self.kind {
+            BackendKind::Argv(manifest) => manifest.unsaid.reason(request),
+            _ => None,
         }
-        let mut spawn = plain(request, ctx);
-        spawn.argv = vec![program.into()];
-        spawn.argv.extend(template::argv(&manifest.argv, &scene)?);
-        if manifest.passes_env {
-            spawn.env.extend(request.policy.env.set.clone());
-        }
-        for (name, value) in &manifest.env {
-            spawn.env.insert(name.clone(), template::text(value, &scene)?);
-        }
-        for file in &manifest.files {
-            let content = template::text(&file.content, &scene)?;
-            spawn.files.push((template::text(&file.path, &scene)?.into(), content.into_bytes()));
-        }
-        spawn.besides = besides(manifest, &scene)?;
-        spawn.set_up = steps(&manifest.set_up, &scene)?;
-        spawn.tear_down = steps(&manifest.tear_down, &scene)?;
-        Ok(SpawnPlan {
-            exits: manifest.exits.clone(),
-            noise: manifest.noise.rendered(&scene)?,
-            stop: manifest.stop.clone(),
-            residue: manifest.residue.clone(),
-            ..spawn
-        })
     }
+}
+
+/// The process that runs `request` by the recipe of `manifest`, whose program is `program`.
+///
+/// # Errors
+/// As [`Backend::launch`].
+pub(super) fn spawn_by_manifest(
+    manifest: &Manifest,
+    program: &Path,
+    request: &RunRequest,
+    ctx: &LaunchContext<'_>,
+) -> Result<SpawnPlan, LaunchError> {
+    let scene = context::template_context(program, request, ctx)?;
+    for rule in &manifest.inexpressible {
+        let holds = template::holds(&rule.when, &scene);
+        if holds.map_err(|error| error.about("inexpressible"))? {
+            return Err(LaunchError::Inexpressible(rule.reason.clone()));
+        }
+    }
+    let mut spawn = plain(request, ctx);
+    spawn.argv = vec![program.into()];
+    let argv = template::argv(&manifest.argv, &scene);
+    spawn.argv.extend(argv.map_err(|error| error.about("argv"))?);
+    if manifest.passes_env {
+        spawn.env.extend(request.policy.env.set.clone());
+    }
+    for (name, value) in &manifest.env {
+        let value = template::text(value, &scene).map_err(|error| error.about("env"))?;
+        spawn.env.insert(name.clone(), value);
+    }
+    for file in &manifest.files {
+        let text = |text| template::text(text, &scene).map_err(|error| error.about("files"));
+        spawn.files.push((text(&file.path)?.into(), text(&file.content)?.into_bytes()));
+    }
+    spawn.besides = besides(manifest, &scene)?;
+    spawn.set_up = steps(&manifest.set_up, &scene).map_err(|error| error.about("set_up"))?;
+    let tear_down = steps(&manifest.tear_down, &scene);
+    spawn.tear_down = tear_down.map_err(|error| error.about("tear_down"))?;
+    Ok(SpawnPlan {
+        exits: Some(manifest.exits.clone()),
+        noise: manifest.noise.rendered(&scene).map_err(|error| error.about("noise"))?,
+        stop: manifest.stop.clone(),
+        residue: manifest.residue.clone(),
+        ..spawn
+    })
 }
 
 /// The errnos of calls that meet another object in the place of a name.
@@ -172,9 +214,15 @@ fn besides(
     scene: &minijinja::Value,
 ) -> Result<Vec<&'static str>, LaunchError> {
     let mut all = Vec::new();
-    let said = [(&manifest.hides, &["ENOENT"][..]), (&manifest.stands_in, &OCCUPIED)];
-    for (when, errnos) in said {
-        if !when.is_empty() && template::holds(when, scene)? {
+    let said = [
+        ("hides", &manifest.hides, &["ENOENT"][..]),
+        ("stands_in", &manifest.stands_in, &OCCUPIED),
+    ];
+    for (field, when, errnos) in said {
+        if when.is_empty() {
+            continue;
+        }
+        if template::holds(when, scene).map_err(|error| error.about(field))? {
             all.extend(errnos);
         }
     }
@@ -251,7 +299,7 @@ fn native(
         (Some(documents), None) => serde_json::to_vec(&profiled(&request, documents)),
     };
     let text =
-        text.map_err(|error| LaunchError::Manifest(format!("the request is no JSON: {error}")))?;
+        text.map_err(|error| LaunchError::fault(format!("the request is no JSON: {error}")))?;
     let mut argv: Vec<OsString> = vec![program.into()];
     argv.extend(prefix.iter().map(Into::into));
     argv.extend(["run".into(), "--request".into(), ctx.request_file.into()]);

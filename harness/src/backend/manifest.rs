@@ -10,8 +10,8 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use super::{
-    BackendClaims, BackendNoise, ChannelParts, DoubleReply, ExitTable, StopMethod, VersionRange,
-    parts, template,
+    BackendClaims, BackendNoise, ChannelParts, DoubleReply, ExitTable, StopMethod, UnsaidMembers,
+    VersionRange, parts, template,
 };
 
 /// One backend, as its file describes it.
@@ -118,6 +118,9 @@ pub struct Manifest {
     /// read meanwhile: cases that wait for a word of it cannot be asked.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub holds_output: bool,
+    /// The parts of a policy that the templates say nothing about, as found when it was read.
+    #[serde(skip)]
+    pub unsaid: UnsaidMembers,
 }
 
 fn everywhere() -> Vec<HostPlatform> {
@@ -198,11 +201,27 @@ impl Manifest {
     /// # Errors
     /// The first thing that is wrong with it, located.
     pub fn parse(file: &Path, text: &str) -> Result<Self, LoadError> {
-        let manifest: Self = parse(file, text)?;
-        match manifest.fault() {
-            Some((field, message)) => Err(LoadError::at(file, text, &field, message)),
-            None => Ok(manifest),
+        let mut manifest: Self = parse(file, text)?;
+        let located = |(field, message): (String, String)| {
+            let line = line_of_fault(text, LoadError::at(file, text, &field, "").line, &message);
+            LoadError { line, ..LoadError::at(file, text, &field, message) }
+        };
+        if let Some(fault) = manifest.fault() {
+            return Err(located(fault));
         }
+        if manifest.kind == ManifestKind::Argv {
+            manifest.unsaid = UnsaidMembers::of(&manifest, &manifest.names()).map_err(located)?;
+        }
+        Ok(manifest)
+    }
+
+    /// The variables that the templates which make a run ask for.
+    fn names(&self) -> BTreeSet<String> {
+        let texts = [&self.argv].into_iter().chain(&self.set_up).chain(&self.tear_down);
+        let texts = texts.chain(self.env.values());
+        let texts = texts.chain(self.files.iter().flat_map(|file| [&file.path, &file.content]));
+        let rules = self.inexpressible.iter().map(|rule| template::names_of_rule(&rule.when));
+        texts.map(|text| template::names(text)).chain(rules).flatten().collect()
     }
 
     /// The first field that does not make sense, and why.
@@ -301,6 +320,30 @@ impl Manifest {
             .chain(rules)
             .find_map(|(field, checked)| checked.err().map(|message| (field.to_owned(), message)))
     }
+}
+
+/// Returns the line of the fault that `message` tells, in a field that begins on line `first`: the
+/// first one with the word that the message quotes, else the line of the template that it counts.
+fn line_of_fault(text: &str, first: usize, message: &str) -> usize {
+    let below = || text.lines().enumerate().skip(first.saturating_sub(1));
+    let word = message.split('`').nth(1).filter(|word| !word.is_empty());
+    let named = word.and_then(|word| below().find(|(_, line)| has_word(line, word)));
+    let counted = message.strip_prefix("line ").and_then(|rest| rest.split(' ').next());
+    let counted = counted.and_then(|number| number.parse::<usize>().ok());
+    // A template in a block begins on the line below its field.
+    let is_block =
+        text.lines().nth(first.saturating_sub(1)).is_some_and(|line| line.ends_with('|'));
+    match (counted, named) {
+        (Some(number), _) if is_block => first + number,
+        (None, Some((at, _))) => at + 1,
+        _ => first,
+    }
+}
+
+/// Returns whether `word` stands in `line`, and not as the beginning of a longer one.
+fn has_word(line: &str, word: &str) -> bool {
+    let is_part = |c: char| c.is_alphanumeric() || c == '_';
+    line.match_indices(word).any(|(at, _)| !line[at + word.len()..].starts_with(is_part))
 }
 
 fn is_rooted(glob: &str) -> bool {

@@ -17,6 +17,8 @@ mod query_user;
 mod resolve;
 mod shipped;
 mod template;
+mod unsaid;
+mod variations;
 mod version;
 
 use std::collections::{BTreeMap, BTreeSet};
@@ -44,6 +46,7 @@ pub use shipped::{
     channels as shipped_channels, doubles as shipped_doubles, names as shipped_names,
     pinned_versions, plain_cases, text as shipped_text,
 };
+pub use unsaid::UnsaidMembers;
 pub use version::VersionRange;
 
 use crate::known::KnownFailures;

@@ -2,10 +2,11 @@
 
 use std::ffi::OsString;
 use std::io::Read;
-use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
+use nix::errno::Errno;
+use nix::unistd::{AccessFlags, User, access, geteuid};
 use sha2::{Digest, Sha256};
 
 use crate::host::program_answer::{self, AskedAs};
@@ -28,7 +29,41 @@ pub(super) fn find(program: &str) -> Option<PathBuf> {
 }
 
 fn is_executable(file: &Path) -> bool {
-    file.metadata().is_ok_and(|meta| meta.is_file() && meta.permissions().mode() & 0o111 != 0)
+    file.is_file() && access(file, AccessFlags::X_OK).is_ok()
+}
+
+/// Returns why the program at the path `program` cannot be started by this process, and the remedy;
+/// none where nothing stands in the way, where nothing is there, and for a name to look up in PATH.
+pub(super) fn obstacle(program: &str) -> Option<(String, String)> {
+    let path = std::path::absolute(program).ok().filter(|_| program.contains('/'))?;
+    let shown = path.display();
+    if let Some(closed) = closed_directory(&path) {
+        return Some((format!("{shown} is out of reach: {closed}"), ENTER.to_owned()));
+    }
+    let meta = path.metadata().ok()?;
+    match meta.is_dir() {
+        true => Some((format!("{shown} is a directory"), "name the program in it".to_owned())),
+        false if is_executable(&path) => None,
+        false => Some((format!("{shown} is not executable"), format!("chmod +x {shown}"))),
+    }
+}
+
+/// The remedy for a directory that cannot be entered.
+pub(super) const ENTER: &str =
+    "put it where that account can enter every directory above it, or name another one by --user";
+
+/// Names the directory above `path` that this process's user cannot enter, if there is one.
+pub(super) fn closed_directory(path: &Path) -> Option<String> {
+    let path = std::path::absolute(path).ok()?;
+    let mut above: Vec<&Path> = path.ancestors().skip(1).collect();
+    above.reverse();
+    let closed = above
+        .into_iter()
+        .find(|directory| access(*directory, AccessFlags::X_OK) == Err(Errno::EACCES))?;
+    let uid = geteuid();
+    let name = User::from_uid(uid).ok().flatten().map(|user| format!("{} ", user.name));
+    let name = name.unwrap_or_default();
+    Some(format!("account {name}(uid {uid}) cannot enter {}", closed.display()))
 }
 
 /// The version that `program`, started as `user`, prints with `arguments`; none when it prints none.
@@ -73,6 +108,7 @@ pub(super) fn sha256(file: &Path) -> Option<String> {
 mod tests {
     use super::*;
     use rstest::rstest;
+    use std::os::unix::fs::PermissionsExt;
 
     #[rstest]
     #[case("bubblewrap 0.8.0", Some("0.8.0"))]

@@ -50,6 +50,14 @@ pub enum BackendError {
         /// The fault.
         message: String,
     },
+    /// A program that is there and cannot be started.
+    #[error("{what}: {hint}")]
+    Obstacle {
+        /// The thing that stands in the way.
+        what: String,
+        /// The remedy.
+        hint: String,
+    },
     /// A program that is not started by the user who asks.
     #[error("backend `{name}`: {message}")]
     User {
@@ -87,7 +95,10 @@ fn look_up(spec: &str, me: &Path, settled: &SettledUser) -> Result<Backend, Back
                 NativeStart { program, prefix: Vec::new(), mechanism: native::AUTO, user: None };
             by_verbs(&name, start, KnownFailures::default())
         }
-        None => Err(BackendError::Unknown { spec: spec.to_owned(), shipped: all_names() }),
+        None => Err(match program::obstacle(spec) {
+            Some((what, hint)) => BackendError::Obstacle { what, hint },
+            None => BackendError::Unknown { spec: spec.to_owned(), shipped: all_names() },
+        }),
     }
 }
 
@@ -119,7 +130,12 @@ fn all_names() -> String {
 }
 
 fn from_file(file: &Path) -> Result<(Manifest, KnownFailures), BackendError> {
-    let manifest = Manifest::parse(file, &read(file)?)?;
+    let mut manifest = Manifest::parse(file, &read(file)?)?;
+    // A path is the manifest's neighbour, wherever the caller stands.
+    if manifest.program.contains('/') && Path::new(&manifest.program).is_relative() {
+        let beside = file.parent().unwrap_or(Path::new("")).join(&manifest.program);
+        manifest.program = std::path::absolute(&beside).unwrap_or(beside).display().to_string();
+    }
     if is_exempt(&manifest.name) {
         let message = format!(
             "`{}` is a backend that comes with boxproof: choose another name",
@@ -138,8 +154,11 @@ fn from_file(file: &Path) -> Result<(Manifest, KnownFailures), BackendError> {
 
 /// The text of a manifest or list, which a link may lead to.
 fn read(file: &Path) -> Result<String, LoadError> {
-    plain_file::read_text(file, FILE_LIMIT)
-        .map_err(|error| LoadError::whole(file, format!("cannot be read: {error}")))
+    plain_file::read_text(file, FILE_LIMIT).map_err(|error| {
+        let closed = program::closed_directory(file);
+        let why = closed.map(|why| format!("; {why}: {}", program::ENTER)).unwrap_or_default();
+        LoadError::whole(file, format!("cannot be read: {error}{why}"))
+    })
 }
 
 fn from_manifest(
@@ -186,11 +205,11 @@ fn lacking(manifest: &Manifest) -> Option<MissingBackend> {
     let mut programs = itself.chain(others);
     let absent = programs.find(|(program, ..)| program::find(program).is_none());
     if let Some((program, install, homepage)) = absent {
-        let what = format!("{program} is not installed");
-        return Some(MissingBackend {
-            what,
-            hint: install_hint(program, install, homepage.as_deref()),
+        let (what, hint) = program::obstacle(program).unwrap_or_else(|| {
+            let hint = install_hint(program, install, homepage.as_deref());
+            (format!("{program} is not installed"), hint)
         });
+        return Some(MissingBackend { what, hint });
     }
     let ordinary = !nix::unistd::geteuid().is_root();
     (manifest.run_as() == RunAs::Root && ordinary).then(|| MissingBackend {
@@ -225,6 +244,7 @@ fn install_hint(
     let ways = install.iter().map(|(manager, what)| format!("{manager}: {what}"));
     let ways: Vec<_> = ways.chain(homepage.map(str::to_owned)).collect();
     match ways.is_empty() {
+        true if program.contains('/') => "there is no such file: correct `program`".to_owned(),
         true => format!("put {program} into PATH"),
         false => format!("install it ({})", ways.join(", ")),
     }

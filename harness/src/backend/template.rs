@@ -4,14 +4,16 @@
 //! included: the formatter marks where each starts and escapes what would be taken for the
 //! template's own layout, and [`argv`] undoes both.
 
-use std::collections::HashSet;
+use std::collections::{BTreeSet, HashSet};
 use std::ffi::OsString;
 use std::sync::LazyLock;
 
 use minijinja::value::{Value, ValueKind};
 use minijinja::{AutoEscape, Environment, Error, ErrorKind, Output, State, UndefinedBehavior};
 
-use super::{LaunchError, context};
+use boxproof_cases::suggestion;
+
+use super::{LaunchError, context, variations};
 
 /// Starts each escape; no template may hold it.
 const ESCAPE: char = '\u{1}';
@@ -40,7 +42,7 @@ pub(super) fn argv(template: &str, scene: &Value) -> Result<Vec<OsString>, Launc
     let rendered = ARGUMENTS.render_str(template, scene).map_err(|error| broken(&error))?;
     let mut arguments = Vec::new();
     for line in rendered.split('\n') {
-        arguments.extend(arguments_of(line.trim()).map_err(LaunchError::Manifest)?);
+        arguments.extend(arguments_of(line.trim()).map_err(LaunchError::fault)?);
     }
     Ok(arguments.into_iter().map(OsString::from).collect())
 }
@@ -55,7 +57,7 @@ pub(super) fn holds(expression: &str, scene: &Value) -> Result<bool, LaunchError
     let compiled = TEXTS.compile_expression(expression).map_err(|error| broken(&error))?;
     match compiled.eval(scene) {
         Ok(value) if value.is_undefined() => {
-            Err(LaunchError::Manifest(format!("`{expression}` asks for what is not there")))
+            Err(LaunchError::fault(format!("`{expression}` asks for what is not there")))
         }
         Ok(value) => Ok(value.is_true()),
         Err(error) => Err(broken(&error)),
@@ -74,6 +76,7 @@ pub(super) fn check_with(template: &str, variables: &[&str]) -> Result<(), Strin
     }
     let read = TEXTS.template_from_str(template).map_err(|error| plain(&error))?;
     known(&read.undeclared_variables(false), variables)?;
+    variations::check_members(&read.undeclared_variables(true).into_iter().collect())?;
     tags(template).try_for_each(check_filters)
 }
 
@@ -139,14 +142,32 @@ fn without_texts(expression: &str) -> String {
 pub(super) fn check_rule(expression: &str) -> Result<(), String> {
     let read = TEXTS.compile_expression(expression).map_err(|error| plain(&error))?;
     known(&read.undeclared_variables(false), context::VARIABLES)?;
+    variations::check_members(&read.undeclared_variables(true).into_iter().collect())?;
     check_filters(expression)
+}
+
+/// Returns the variables that `template` asks for, members included, as in `policy.env.set`.
+pub(super) fn names(template: &str) -> BTreeSet<String> {
+    let read = TEXTS.template_from_str(template);
+    read.map(|read| read.undeclared_variables(true).into_iter().collect()).unwrap_or_default()
+}
+
+/// Returns the variables that `expression` asks for, as [`names`] does.
+pub(super) fn names_of_rule(expression: &str) -> BTreeSet<String> {
+    let read = TEXTS.compile_expression(expression);
+    read.map(|read| read.undeclared_variables(true).into_iter().collect()).unwrap_or_default()
 }
 
 fn known(names: &HashSet<String>, variables: &[&str]) -> Result<(), String> {
     let globals = TEXTS.globals().map(|(name, _)| name);
     let known: Vec<&str> = variables.iter().copied().chain(globals).collect();
     match names.iter().filter(|name| !known.contains(&name.as_str())).min() {
-        Some(name) => Err(format!("there is no `{name}`: use one of {}", known.join(" "))),
+        Some(name) => {
+            let hint = suggestion(name, variables.iter().copied());
+            let hint =
+                if hint.is_empty() { format!(": use one of {}", known.join(" ")) } else { hint };
+            Err(format!("there is no `{name}`{hint}"))
+        }
         None => Ok(()),
     }
 }
@@ -169,7 +190,7 @@ fn environment() -> Environment<'static> {
 }
 
 fn broken(error: &Error) -> LaunchError {
-    LaunchError::Manifest(plain(error))
+    LaunchError::fault(plain(error))
 }
 
 fn plain(error: &Error) -> String {
@@ -305,7 +326,14 @@ mod tests {
     #[rstest]
     #[case("{{ uid", "syntax error")]
     #[case("{% if uid %}", "syntax error")]
-    #[case("{{ polcy.mode }}", "there is no `polcy`: use one of policy")]
+    #[case("{{ polcy.mode }}", "there is no `polcy`: did you mean `policy`?")]
+    #[case(
+        "{{ policy.writeable }}",
+        "there is no `policy.writeable`: did you mean `policy.writable`?"
+    )]
+    #[case("{% if policy.mod is defined %}x{% endif %}", "did you mean `policy.mode`?")]
+    #[case("{{ policy.network.domain }}", "did you mean `policy.network.domains`?")]
+    #[case("{{ nope }}", "there is no `nope`: use one of policy")]
     #[case("{{ exist(cwd) }}", "there is no `exist`")]
     #[case("\u{1}", "U+0001")]
     #[case("x{{ uid | nope }}", "no filter `nope`")]
@@ -323,6 +351,7 @@ mod tests {
     #[rstest]
     #[case("uid ==", "syntax error")]
     #[case("polcy.mode == 'x'", "there is no `polcy`")]
+    #[case("policy.readible", "did you mean `policy.readable`?")]
     #[case("policy.writable | nope", "no filter `nope`")]
     #[case("policy.mode is nope", "no test `nope`")]
     fn so_is_a_broken_rule(#[case] expression: &str, #[case] message: &str) {

@@ -35,7 +35,7 @@ use clap::{Parser, Subcommand};
 use nix::unistd::{AccessFlags, access};
 
 use self::print::{is_written, note, print, print_text};
-use crate::backend::{Backend, SettledUser, resolve};
+use crate::backend::{Backend, BackendKind, SettledUser, resolve};
 use crate::collect::shell_word;
 use crate::scratch::RefusedBase;
 use crate::selection::{CaseSelection, SlowCases};
@@ -255,6 +255,9 @@ fn backends(specs: &[String], settled: &SettledUser) -> Result<Vec<Backend>, Cli
             resolve(spec, &me, settled).map_err(|error| CliFailure::usage(error.to_string()))?;
         if found.iter().any(|other| other.name == backend.name) {
             return Err(CliFailure::usage(format!("backend {} is named twice", backend.name)));
+        }
+        if let BackendKind::Argv(manifest) = &backend.kind {
+            manifest.unsaid.notes(spec).iter().for_each(note);
         }
         found.push(backend);
     }

@@ -168,7 +168,10 @@ pub(super) fn end_state(
 pub(super) fn started(run: &RunReport, decision: &ExpectedDecision) -> Result<(), VerdictFinding> {
     match (exit::setup_failed(run), decision) {
         (None, _) | (Some(_), ExpectedDecision::Withheld(_)) => {}
-        (Some(why), _) => return Err(VerdictFinding::error(Reason::SetupFailed, why)),
+        (Some(why), _) => {
+            let message = format!("{why}{}", exit::by_exits(run));
+            return Err(VerdictFinding::error(Reason::SetupFailed, message));
+        }
     }
     if run.exit == ProcessExit::TimedOut {
         let message = "the backend did not end in time";
@@ -183,10 +186,20 @@ pub(super) fn started(run: &RunReport, decision: &ExpectedDecision) -> Result<()
                 format!("the refusal does not say {}: {why}", refusal.says.join(" and ")),
             )),
         },
-        (Some(why), ExpectedDecision::Allowed) => {
-            Err(VerdictFinding::over_block(Reason::PolicyRefused, why))
-        }
-        (Some(why), _) => Err(VerdictFinding::contract(Reason::PolicyRefused, why)),
+        (Some(why), _) => Err(unwelcome(run, decision, &why)),
+    }
+}
+
+/// A policy that was declined although nothing in the case asks for that. A backend that says that
+/// it has no way to say it is like a manifest that says so.
+fn unwelcome(run: &RunReport, decision: &ExpectedDecision, why: &str) -> VerdictFinding {
+    if let Some(why) = exit::inexpressible(run) {
+        return VerdictFinding::new(Verdict::Unsupported, Reason::Inexpressible, why);
+    }
+    let message = format!("{why}{}", exit::by_exits(run));
+    match decision {
+        ExpectedDecision::Allowed => VerdictFinding::over_block(Reason::PolicyRefused, message),
+        _ => VerdictFinding::contract(Reason::PolicyRefused, message),
     }
 }
 

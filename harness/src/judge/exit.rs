@@ -47,7 +47,25 @@ pub(super) fn run_evidence<'a>(case: &Case, run: &'a RunReport) -> RunEvidence<'
 /// Describes the silence of the probe, as a clause.
 pub(super) fn silence(run: &RunReport) -> String {
     let said = excerpt(&run.stderr.text);
-    format!("the probe left no record; the run {}: {said}", ended(run))
+    format!("the probe left no record; the run {}: {said}{}", ended(run), by_exits(run))
+}
+
+/// Returns the clause about what the manifest's `exits` made of the end of `run`; nothing where
+/// there is no manifest, or nothing to say.
+pub(super) fn by_exits(run: &RunReport) -> String {
+    let ended = ended(run);
+    let list = match &run.special {
+        Some(SpecialExit::SetupFailed(_)) => "setup_failed",
+        Some(SpecialExit::Refused(_)) if run.exit != ProcessExit::Refused => "refused",
+        Some(SpecialExit::Unmapped) => {
+            return format!(
+                "; it {ended}, which the manifest's `exits` map to nothing: if that is the backend's \
+                 own word, it belongs into `exits.setup_failed` or `exits.refused`"
+            );
+        }
+        _ => return String::new(),
+    };
+    format!("; it {ended}, which the manifest's `exits.{list}` maps to this")
 }
 
 /// Returns the reason why the sandbox could not be built, if it could not: neither a refusal nor a
@@ -68,6 +86,13 @@ pub(super) fn declined(run: &RunReport) -> Option<String> {
             matches!(kind, InvalidRequest | Unsupported | Unavailable)
         }),
     }
+}
+
+/// Returns the reason why the backend has no way to say the policy, if its result says so and no
+/// word of the act speaks against it.
+pub(super) fn inexpressible(run: &RunReport) -> Option<String> {
+    let spoke = run.ready || matches!(run.observation, ProbeObservation::Seen(_));
+    not_started(run, |kind| kind == ErrorKind::Unsupported).filter(|_| !spoke)
 }
 
 /// Returns the reason why nothing was started, where the backend gives one: it declined, or could
@@ -165,7 +190,7 @@ pub(super) fn executed(case: &Case, run: &RunReport) -> Result<(), VerdictFindin
         ProcessExit::Code(code)
             if NOT_EXECUTED.contains(&code) && case.expect.exit != Some(ExitExpect::Code(code)) =>
         {
-            let message = format!("exit {code}: {}", excerpt(&run.stderr.text));
+            let message = format!("exit {code}: {}{}", excerpt(&run.stderr.text), by_exits(run));
             Err(VerdictFinding::inconclusive(Reason::NotExecuted, message))
         }
         _ => Ok(()),
@@ -195,10 +220,11 @@ pub(super) fn check_errno_text(
         return Ok(());
     }
     let message = format!(
-        "it {} without naming {}: {}",
+        "it {} without naming {}: {}{}",
         ended(run),
         errnos.join(" or "),
-        excerpt(&run.stderr.text)
+        excerpt(&run.stderr.text),
+        by_exits(run)
     );
     Err(VerdictFinding::inconclusive(Reason::NoReason, message))
 }

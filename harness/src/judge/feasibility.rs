@@ -14,6 +14,8 @@ pub(super) enum Infeasible {
     Refused(String),
     /// The sandbox could not be built.
     SetUp(String),
+    /// The backend has no way to say the policy.
+    Inexpressible(String),
     /// It did not end in time.
     TimedOut,
     /// No evidence shows the outcome.
@@ -24,7 +26,10 @@ impl Infeasible {
     /// Returns the shortfall as a clause.
     pub(super) fn why(&self) -> &str {
         match self {
-            Self::Refused(why) | Self::SetUp(why) | Self::Unseen(why) => why,
+            Self::Refused(why)
+            | Self::SetUp(why)
+            | Self::Inexpressible(why)
+            | Self::Unseen(why) => why,
             Self::TimedOut => "the act did not end in time",
         }
     }
@@ -94,10 +99,15 @@ pub(super) fn reading_missing(case: &Case, report: &ArmReport) -> Option<String>
 /// The sandbox was set up, took the policy and ended in time.
 pub(super) fn begun(run: &RunReport) -> Result<(), Infeasible> {
     if let Some(why) = exit::setup_failed(run) {
-        return Err(Infeasible::SetUp(format!("the sandbox could not be set up: {why}")));
+        let why = format!("the sandbox could not be set up: {why}{}", exit::by_exits(run));
+        return Err(Infeasible::SetUp(why));
+    }
+    if let Some(why) = exit::inexpressible(run) {
+        return Err(Infeasible::Inexpressible(why));
     }
     if let Some(why) = exit::declined(run) {
-        return Err(Infeasible::Refused(format!("the policy was refused: {why}")));
+        let why = format!("the policy was refused: {why}{}", exit::by_exits(run));
+        return Err(Infeasible::Refused(why));
     }
     if run.exit == ProcessExit::TimedOut {
         return Err(Infeasible::TimedOut);

@@ -75,11 +75,11 @@ fn twin_state(case: &Case, execution: &CaseExecution) -> TwinState {
     match (&case.twin, &execution.twin) {
         (Some(Twin::None(_)), _) => TwinState::None,
         (Some(Twin::Overlay(_)), Some(ArmRecord::Inexpressible(_))) => TwinState::Inexpressible,
-        (Some(Twin::Overlay(_)), Some(ArmRecord::Done(twin)))
-            if feasibility::shown(case, twin).is_ok() =>
-        {
-            TwinState::Shown
-        }
+        (Some(Twin::Overlay(_)), Some(ArmRecord::Done(twin))) => match twin_shown(case, twin) {
+            Ok(()) => TwinState::Shown,
+            Err(Infeasible::Inexpressible(_)) => TwinState::Inexpressible,
+            Err(_) => TwinState::None,
+        },
         (Some(Twin::Overlay(_)), _) => TwinState::None,
         (None, _) => TwinState::NotNeeded,
     }
@@ -234,19 +234,23 @@ fn twin(case: &Case, execution: &CaseExecution) -> Result<(), VerdictFinding> {
     if let Some(why) = &twin.distrust {
         return Err(VerdictFinding::error(Reason::Harness, format!("twin: {why}")));
     }
-    let shown = match &twin.broken {
+    let Err(shortfall) = twin_shown(case, twin) else { return Ok(()) };
+    let message = format!("under the wider policy of the twin, {}", shortfall.why());
+    Err(match shortfall {
+        Infeasible::Inexpressible(_) => return Ok(()),
+        Infeasible::Refused(_) => VerdictFinding::over_block(Reason::Twin, message),
+        Infeasible::SetUp(_) => VerdictFinding::error(Reason::SetupFailed, message),
+        Infeasible::TimedOut => VerdictFinding::inconclusive(Reason::TwinTimedOut, message),
+        Infeasible::Unseen(_) => VerdictFinding::inconclusive(Reason::TwinFailed, message),
+    })
+}
+
+/// Checks that the twin's arm shows that the act is possible.
+fn twin_shown(case: &Case, twin: &ArmReport) -> Result<(), Infeasible> {
+    match &twin.broken {
         Some(step) => {
             feasibility::begun(&step.run).and(Err(Infeasible::Unseen(exit::broken(step))))
         }
         None => feasibility::shown(case, twin),
-    };
-    shown.map_err(|shortfall| {
-        let message = format!("under the wider policy of the twin, {}", shortfall.why());
-        match shortfall {
-            Infeasible::Refused(_) => VerdictFinding::over_block(Reason::Twin, message),
-            Infeasible::SetUp(_) => VerdictFinding::error(Reason::SetupFailed, message),
-            Infeasible::TimedOut => VerdictFinding::inconclusive(Reason::TwinTimedOut, message),
-            Infeasible::Unseen(_) => VerdictFinding::inconclusive(Reason::TwinFailed, message),
-        }
-    })
+    }
 }

@@ -19,6 +19,7 @@ mod steps;
 mod stream;
 #[cfg(test)]
 mod tests;
+mod unasked;
 mod unconfined;
 mod watch;
 mod watched_child;
@@ -66,15 +67,6 @@ pub struct ArmContext<'a> {
     pub boss: Option<BorrowedFd<'a>>,
 }
 
-/// The reason not to ask a case that waits for output of a backend that holds it back.
-const UNHEARD: &str =
-    "it hands the command's output on only when that has ended, so the act is not heard meanwhile";
-/// The reason not to ask a case about survivors of a backend whose processes cannot be seen.
-const UNSEEN: &str = "its processes are not in the host's /proc, where this case looks for them";
-
-/// The reason for a double that only keeps silent to have no twin: it must fail without one.
-const ONE_ANSWER: &str = "it says the same whatever the policy is";
-
 /// The reason for an arm to have no report.
 enum ArmError {
     Inexpressible(String),
@@ -108,14 +100,8 @@ fn attempt(
     scene: &ArmContext<'_>,
 ) -> Result<ArmReport, ArmError> {
     let residue = residue(backend)?;
-    if case.listens() && kind != ArmKind::Control && !backend.is_heard() {
-        return Err(ArmError::Inexpressible(UNHEARD.to_owned()));
-    }
-    if case.asks_for_survivors() && kind != ArmKind::Control && !backend.is_in_proc() {
-        return Err(ArmError::Inexpressible(UNSEEN.to_owned()));
-    }
-    if kind == ArmKind::Twin && backend.double().is_some_and(|double| !double.forges()) {
-        return Err(ArmError::Inexpressible(ONE_ANSWER.to_owned()));
+    if let Some(why) = unasked::reason(case, kind, backend) {
+        return Err(ArmError::Inexpressible(why.to_owned()));
     }
     let root = scene.directory.join(ArmNames::for_run(scene.run_id).root);
     let mut workspace = ArmWorkspace::lay_out(case, &root, scene.probe, scene.run_id)?;
@@ -376,7 +362,11 @@ impl Runner<'_> {
         };
         run.original_command.clone_from(&spec.original);
         (run.timeout_ms, run.capture, run.debug) = (spec.timeout_ms, spec.capture, spec.debug);
-        Ok(RunRequest { protocol: protocol::PROTOCOL, policy: self.policy(step, workspace)?, run })
+        Ok(RunRequest {
+            protocol: protocol::PROTOCOL,
+            policy: self.policy_of(self.kind, step, workspace)?,
+            run,
+        })
     }
 
     /// The text that the case has for stdin.
@@ -385,15 +375,24 @@ impl Runner<'_> {
         workspace.vars.expand(text).map_err(|error| error.to_string())
     }
 
-    /// The policy of this arm: the step's own, or one grant wider.
-    fn policy(&self, step: &CaseStep, workspace: &ArmWorkspace) -> Result<Policy, String> {
-        let spec = self.spec(step);
+    /// The policy of an arm: the step's own, or one grant wider.
+    fn policy_of(
+        &self,
+        kind: ArmKind,
+        step: &CaseStep,
+        workspace: &ArmWorkspace,
+    ) -> Result<Policy, String> {
+        let spec = self.spec_of(kind, step);
         spec.resolve(&workspace.ws(), &workspace.vars).map_err(|error| error.to_string())
     }
 
     /// Returns the policy of `step` in this arm, as the case writes it.
     fn spec(&self, step: &CaseStep) -> PolicySpec {
-        match (self.kind, &self.case.twin) {
+        self.spec_of(self.kind, step)
+    }
+
+    fn spec_of(&self, kind: ArmKind, step: &CaseStep) -> PolicySpec {
+        match (kind, &self.case.twin) {
             (ArmKind::Twin, Some(Twin::Overlay(over))) => step.policy.overlaid(over),
             _ => step.policy.clone(),
         }
@@ -423,6 +422,9 @@ impl Runner<'_> {
         if self.kind == ArmKind::Control || self.is_bare_in_namespace() {
             return Ok(LaunchPlan::Spawn(Box::new(self.unconfined(request, env)?)));
         }
+        if let Some(why) = self.unsaid_twin(step, request, workspace)? {
+            return Err(ArmError::Inexpressible(why));
+        }
         let documents = self.spec(step).documents();
         let settings = self.settings(step, workspace)?;
         if let Some(why) = self.only_native(documents.is_some() || settings.is_some()) {
@@ -447,8 +449,23 @@ impl Runner<'_> {
         };
         self.backend.launch(request, &context).map_err(|error| match error {
             LaunchError::Inexpressible(why) => ArmError::Inexpressible(why),
-            LaunchError::Manifest(why) => ArmError::Fault(why),
+            fault @ LaunchError::Manifest { .. } => ArmError::Fault(fault.to_string()),
         })
+    }
+
+    /// Returns the reason why the twin of this arm cannot be asked, where the manifest says nothing of
+    /// what makes it wider: a denial without that would pass with no proof that it can be lifted.
+    fn unsaid_twin(
+        &self,
+        step: &CaseStep,
+        request: &RunRequest,
+        workspace: &ArmWorkspace,
+    ) -> Result<Option<String>, String> {
+        if self.kind != ArmKind::Confined {
+            return Ok(None);
+        }
+        let policy = self.policy_of(ArmKind::Twin, step, workspace)?;
+        Ok(self.backend.unsaid(&RunRequest { policy, ..request.clone() }))
     }
 
     /// Names the feature of the case that only a native request can express, if it has one.

@@ -105,7 +105,7 @@ pub(super) fn read_streams(
     let quiet_err = BackendNoise::strip(&spawn.noise.stderr, &own_err);
     let (code, signal) = (exit.code(), exit.signal());
     let ending = BackendEnding { code, signal, stdout: &quiet_out, stderr: &quiet_err };
-    let special = if ran { None } else { spawn.exits.classify(ending) };
+    let special = if ran { None } else { special_exit(spawn, ending) };
     // Where the streams are the question, the backend's additions to them are the answer.
     let (plain_out, plain_err) = match is_about_streams(case) {
         true => (own_out, own_err),
@@ -129,6 +129,11 @@ pub(super) fn read_streams(
         stopped,
     };
     RawStreams { report, out, err }
+}
+
+/// Returns the meaning of `ending` by the manifest, where there is one.
+fn special_exit(spawn: &SpawnPlan, ending: BackendEnding<'_>) -> Option<SpecialExit> {
+    spawn.exits.as_ref()?.classify(ending)
 }
 
 fn is_about_streams(case: &Case) -> bool {

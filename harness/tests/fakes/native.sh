@@ -56,8 +56,9 @@ case $how in
             exit 0
         fi
         ;;
-    refuses-everything)
-        error='{"kind":"unsupported","message":"refused, as always"}'
+    refuses-everything | says-unsupported)
+        error='{"kind":"unavailable","message":"refused, as always"}'
+        [ $how = refuses-everything ] || error='{"kind":"unsupported","message":"this cannot be said"}'
         echo '{"protocol":1,"started":false,"success":false,"exit_code":null,"error":'"$error"'}' >"$result"
         exit 126
         ;;

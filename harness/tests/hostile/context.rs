@@ -169,7 +169,8 @@ impl RowContext {
         self.place.write(
             &format!("{name}.yaml"),
             &format!(
-                "name: {name}\nsummary: H.\nprogram: {program}\nargv: '{{{{ command }}}}'\nclaims: all\n"
+                "name: {name}\nsummary: H.\nprogram: {program}\nargv: '{{{{ command }}}}'\nclaims: all\n\
+                 files: [{{path: '{{{{ state }}}}/policy', content: '{{{{ policy | json }}}}'}}]\n"
             ),
         );
         self.place.arg(&format!("{name}.yaml"))

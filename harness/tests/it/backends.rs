@@ -126,7 +126,7 @@ fn a_manifest_says_how_it_is_started() {
     assert!(found(&spawn.set_up, "mkdir"), "{:?}", spawn.set_up);
     assert!(found(&spawn.tear_down, "rmdir"), "{:?}", spawn.tear_down);
     let ending = BackendEnding { code: Some(3), signal: None, stdout: b"", stderr: b"" };
-    assert!(spawn.exits.classify(ending).is_some());
+    assert!(spawn.exits.unwrap().classify(ending).is_some());
     assert_eq!((spawn.stop.signal.as_str(), spawn.stop.grace_ms), ("INT", 100));
     assert_eq!(spawn.noise.stderr, [NoisePattern::Prefix("box: note: ".into())]);
     assert_eq!((spawn.residue.len(), spawn.cwd, spawn.result), (1, "/w".into(), None));
@@ -151,7 +151,7 @@ fn known_failures_lie_beside_the_manifest() {
 #[case("fs.write: enforced", "fs.wrote: enforced", 7, "unknown capability `fs.wrote`")]
 #[case("net.none: partial", "net.none: some", 7, "unknown variant `some`")]
 #[case("[exec.not_found]", "[exec.not_fond]", 8, "unknown capability `exec.not_fond`")]
-#[case("{{ command }}", "{{ comand }}", 9, "there is no `comand`")]
+#[case("{{ command }}", "{{ comand }}", 11, "there is no `comand`")]
 #[case("{{ home }}", "{{ home ", 15, "syntax error")]
 #[case("exit: 3", "exit: three", 18, "expected i32")]
 #[case("{exit: 3}", "{stderr: '('}", 18, "unclosed group")]

@@ -12,6 +12,7 @@ const CLAIMS_NOTHING: &str = "name: humble
 summary: Runs the command as it is and claims nothing.
 program: env
 argv: '{{ command }}'
+files: [{path: '{{ state }}/policy', content: '{{ policy | json }}'}]
 ";
 
 // Exit codes
@@ -95,6 +96,73 @@ fn a_backend_that_is_not_installed_is_3_unless_it_may_be() {
     assert_eq!(ran.exits(0).last_line(), "1 cases: 1 pass");
     // Nothing was run at all, which is never a success.
     run(&["--allow-missing"]).exits(4);
+}
+
+/// A manifest that confines nothing, is told of no policy, and claims to hold writes.
+const UNREAD: &str = "name: box\nsummary: B.\nprogram: env\nclaims: all\nargv: '{{ command }}'\n";
+
+#[test]
+fn what_a_manifest_never_reads_is_told_once_and_unsupported() {
+    let place = Place::with(&[("exec/works", WORKS), ("fs/denied", DENIED)]);
+    place.write("box.yaml", UNREAD);
+    let ran = place.boxproof("run", &["--backend", &place.arg("box.yaml")]);
+    assert_eq!(ran.exits(0).last_line(), "2 cases: 1 pass, 1 unsupported");
+    let told =
+        ran.stderr.matches("box.yaml never reads policy.mode, policy.readable, policy.writable, ");
+    assert_eq!(told.count(), 1, "{}", ran.stderr);
+}
+
+#[rstest]
+#[case::missing("", "`exits` map to nothing")]
+#[case::named(
+    "exits: {setup_failed: [{exit: 1, stderr_prefix: 'box: '}]}\n",
+    "it exited with 1, which the manifest's `exits.setup_failed` maps to this"
+)]
+fn what_exits_made_of_an_end_is_told(#[case] exits: &str, #[case] says: &str) {
+    let place = Place::with(&[("fs/denied", DENIED)]);
+    let argv = "argv: |\n  -c\n  echo 'box: no namespace' >&2; exit 1\n";
+    let base = UNREAD.replace("program: env", "program: sh");
+    let base = base.replace("argv: '{{ command }}'\n", argv);
+    place.write("box.yaml", &format!("{base}{exits}{}", crate::support::fakes::TOLD));
+    let ran = place.boxproof("run", &["--backend", &place.arg("box.yaml")]);
+    let words = ran.stdout.split_whitespace().collect::<Vec<_>>().join(" ");
+    has(&words, says);
+}
+
+#[test]
+fn a_relative_program_is_the_neighbour_of_its_manifest() {
+    let place = Place::with(&[("exec/works", WORKS)]);
+    place.write("tools/box.yaml", &UNREAD.replace("program: env", "program: ./run"));
+    let run = || place.boxproof("run", &["--backend", &place.arg("tools/box.yaml")]);
+    has(&run().exits(3).stderr, "tools/run is not installed: there is no such file");
+    place.program("tools/run", "#!/bin/sh\nexec \"$@\"\n");
+    assert_eq!(run().exits(0).last_line(), "1 cases: 1 pass");
+    let plain = std::os::unix::fs::PermissionsExt::from_mode(0o644);
+    std::fs::set_permissions(place.path("tools/run"), plain).unwrap();
+    has(&run().exits(3).stderr, "tools/run is not executable: chmod +x");
+}
+
+#[test]
+fn a_directory_that_the_account_cannot_enter_is_named() {
+    let Some(account) = crate::support::account().filter(|_| nix::unistd::geteuid().is_root())
+    else {
+        return;
+    };
+    let place = Place::with(&[("exec/works", WORKS)]);
+    place.program("closed/run", "#!/bin/sh\nexec \"$@\"\n");
+    place.write("box.yaml", &UNREAD.replace("program: env", "program: closed/run"));
+    let mode = |mode| std::os::unix::fs::PermissionsExt::from_mode(mode);
+    std::fs::set_permissions(place.path(""), mode(0o755)).unwrap();
+    std::fs::set_permissions(place.path("closed"), mode(0o700)).unwrap();
+    let (cases, spec) = (place.arg("corpus"), place.arg("box.yaml"));
+    let ran = place.run(&["run", "--cases", &cases, "--backend", &spec, "--user", &account.name]);
+    let said = format!(
+        "account {} (uid {}) cannot enter {}",
+        account.name,
+        account.uid,
+        place.arg("closed")
+    );
+    has(&ran.exits(3).stderr, &said);
 }
 
 #[test]

@@ -46,6 +46,9 @@ fn exit_of(verdict: &str) -> i32 {
 #[case("denies-everything", "exec/stdout", "over-block exit")]
 #[case("refuses-everything", "fs/outside", "contract policy-refused")]
 #[case("refuses-everything", "exec/stdout", "over-block policy-refused")]
+// A native program that cannot say a policy is like a manifest that calls it inexpressible.
+#[case("says-unsupported", "fs/outside", "unsupported inexpressible")]
+#[case("says-unsupported", "exec/stdout", "unsupported inexpressible")]
 // A record is a hint, no proof, and none without the word that the probe's own file tells.
 #[case("forges", "fs/outside", "inconclusive untrusted-record")]
 #[case("forges-over", "fs/outside", "under-block oracle")]

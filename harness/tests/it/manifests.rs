@@ -297,10 +297,111 @@ fn examples() -> Vec<String> {
 #[test]
 fn the_guides_example_is_short_and_renders() {
     let text = &examples()[0];
-    assert!(text.lines().count() < 15, "{}", text.lines().count());
+    assert!(text.lines().count() < 55, "{}", text.lines().count());
     let manifest = Manifest::parse(Path::new("jail.yaml"), text).unwrap();
+    assert_eq!(manifest.unsaid.notes("jail.yaml"), [""; 0]);
     let spawn = Scene::new().launch_by(manifest, 1500, &["true"], |_| ()).unwrap();
-    assert_eq!(spawn.argv[2..], ["--no-network", "--", "true"]);
+    let words: Vec<&str> = spawn.argv.iter().map(|word| word.to_str().unwrap()).collect();
+    assert!(
+        words.join(" ").ends_with(
+            "--unshare-pid --die-with-parent --new-session --clearenv --setenv A 1 -- true"
+        ),
+        "{words:?}"
+    );
+}
+
+#[cfg(target_os = "linux")]
+#[test]
+fn the_guides_example_holds_writes_on_plain_bubblewrap() {
+    let place = crate::support::Place::new();
+    place.write("jail.yaml", &examples()[0]);
+    let (spec, scratch, record) =
+        (place.arg("jail.yaml"), place.arg("scratch"), place.arg("record.ndjson"));
+    let args = ["run", "fs/write-outside/*", "--backend", &spec, "--scratch", &scratch];
+    let args = [&args[..], &["--report", &record], crate::support::as_we_are()].concat();
+    place.run(&args).exits(0);
+    let rows = place.record("record.ndjson");
+    let rows: Vec<_> = rows.iter().filter(|row| row["type"] == "case").collect();
+    assert!(rows.iter().all(|row| row["verdict"] == "pass" && row["twin"] == "shown"), "{rows:#?}");
+    assert!(rows.len() > 3, "{rows:#?}");
+}
+
+#[test]
+fn no_shipped_manifest_leaves_a_member_unsaid() {
+    for name in shipped_names() {
+        assert_eq!(manifest(name).unsaid.notes(name), [""; 0]);
+    }
+}
+
+/// The manifest of a jail with `argv`, and `more` members.
+fn jail(argv: &str, more: &str) -> String {
+    let argv: String = argv.lines().map(|word| format!("  {word}\n")).collect();
+    format!(
+        "name: jail\nsummary: J.\nprogram: env\nclaims: all\n{more}argv: |\n{argv}  {{{{ command }}}}\n"
+    )
+}
+
+#[rstest]
+#[case::member(
+    "--w={{policy.writeable}}",
+    "",
+    "jail.yaml:6: argv: there is no `policy.writeable`: did you mean `policy.writable`?"
+)]
+#[case::tested("{% if policy.mod is defined %}x{% endif %}", "", "did you mean `policy.mode`?")]
+#[case::in_a_rule(
+    "-x",
+    "inexpressible:\n  - when: policy.grants\n    reason: a\n  - when: policy.netwrk\n    reason: b\n",
+    "jail.yaml:8: inexpressible: there is no `policy.netwrk`: did you mean `policy.network`?"
+)]
+#[case::under_a_policy(
+    "{{policy.readable[0][9].x}}",
+    "",
+    "jail.yaml:6: argv: line 1 of the template"
+)]
+#[case::shape("{{policy.network.proxy.port}}", "", "undefined")]
+fn a_misspelt_member_is_told_with_its_line(
+    #[case] argv: &str,
+    #[case] more: &str,
+    #[case] says: &str,
+) {
+    let error = Manifest::parse(Path::new("jail.yaml"), &jail(argv, more)).unwrap_err().to_string();
+    assert!(error.starts_with("jail.yaml:") && error.contains(says), "{error}");
+}
+
+#[test]
+fn what_no_template_reads_is_told_once_and_inexpressible() {
+    let reads = "inexpressible: [{when: policy.deny_read or policy.deny_write or policy.deny_read_globs or policy.deny_write_globs or policy.unix_sockets or policy.env.set or policy.env.base != 'inherit' or policy.env.scrub_values or timeout_ms is not none or policy.readable != 'all' or policy.tmp != 'private' or policy.protect != 'none', reason: r}]\n";
+    let text = jail(
+        "{{ policy.mode }}\n{% if policy.network.host is defined %}\n--net\n{% endif %}",
+        reads,
+    );
+    let manifest = Manifest::parse(Path::new("jail.yaml"), &text).unwrap();
+    let remedy = "render it or say `inexpressible`; cases that turn on it are unsupported";
+    let told = [
+        format!("jail.yaml never reads policy.writable: {remedy}"),
+        format!(
+            "jail.yaml renders policy.network: proxy like the default, policy.network: domains like the default: {remedy}"
+        ),
+    ];
+    assert_eq!(manifest.unsaid.notes("jail.yaml"), told);
+    let scene = Scene::new();
+    let launch = |over: &str| {
+        let edit = |request: &mut RunRequest| {
+            request.policy.env = Policy::new("/").env;
+            scene.overlay(request, over);
+        };
+        scene.launch_by(manifest.clone(), 1500, &["true"], edit)
+    };
+    let refused = |why: &str| Err(LaunchError::Inexpressible(why.to_owned()));
+    assert_eq!(
+        launch(r#"{"policy": {"writable": ["@/extra"]}}"#),
+        refused("the manifest never reads policy.writable")
+    );
+    assert_eq!(
+        launch(r#"{"policy": {"network": {"domains": {}}}}"#),
+        refused("the manifest renders policy.network: domains like the default")
+    );
+    assert!(launch(r#"{"policy": {"network": {"host": {}}}}"#).is_ok());
 }
 
 #[test]

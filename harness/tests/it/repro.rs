@@ -14,10 +14,12 @@ use boxproof_cases::case::{Control, RunSpec};
 use boxproof_cases::{Case, Suite};
 use rstest::rstest;
 
+use crate::support::fakes::TOLD;
+
 /// A manifest that claims all and runs the command by this shell line.
 fn manifest(line: &str) -> String {
     format!(
-        "name: box\nsummary: A fake.\nprogram: sh\nclaims: all\nargv: |\n  -c\n  {line}\n  sh\n  {{{{ command }}}}\n"
+        "name: box\nsummary: A fake.\nprogram: sh\nclaims: all\nargv: |\n  -c\n  {line}\n  sh\n  {{{{ command }}}}\n{TOLD}"
     )
 }
 

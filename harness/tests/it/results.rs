@@ -13,6 +13,7 @@ summary: Runs the command as it is.
 program: env
 argv: '{{ command }}'
 claims: all
+files: [{path: '{{ state }}/policy', content: '{{ policy | json }}'}]
 ";
 
 /// Returns two denials in one table.

@@ -7,6 +7,9 @@ use super::{BOXPROOF, Place, Ran, as_we_are};
 /// The directory of the backends and of the cases that kill them.
 const FAKES: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/fakes");
 
+/// Members of a manifest by which the whole policy is rendered.
+pub(crate) const TOLD: &str = "files: [{path: '{{ state }}/policy', content: '{{ policy | json }} {{ timeout_ms | json }}'}]\n";
+
 /// A place in which the fake called `name` is ready, and how to name it to `--backend`.
 pub(crate) fn fake(name: &str) -> (Place, String) {
     let place = Place::new();
@@ -16,8 +19,10 @@ pub(crate) fn fake(name: &str) -> (Place, String) {
         .replace("FAKES", FAKES)
         .replace("STATE", &place.arg("state"))
         .replace("BOXPROOF", BOXPROOF);
+    // A recipe that is handed the policy and makes nothing of it: that is the lie.
+    let told = if text.contains("\nargv:") { TOLD } else { "" };
     // As the user of the tests: another one may not reach the directory of the sources.
-    place.write("fake.yaml", &format!("{}\nrun_as: any\n", text.trim_end()));
+    place.write("fake.yaml", &format!("{}\nrun_as: any\n{told}", text.trim_end()));
     let spec = place.arg("fake.yaml");
     (place, spec)
 }

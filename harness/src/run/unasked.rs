@@ -1,0 +1,27 @@
+//! Cases that a backend of some kind cannot be asked. Main function: [`reason`].
+
+use boxproof_cases::Case;
+
+use crate::backend::Backend;
+use crate::execution::ArmKind;
+
+/// The reason not to ask a case that waits for output of a backend that holds it back.
+const UNHEARD: &str =
+    "it hands the command's output on only when that has ended, so the act is not heard meanwhile";
+/// The reason not to ask a case about survivors of a backend whose processes cannot be seen.
+const UNSEEN: &str = "its processes are not in the host's /proc, where this case looks for them";
+
+/// The reason for a double that only keeps silent to have no twin: it must fail without one.
+const ONE_ANSWER: &str = "it says the same whatever the policy is";
+
+/// Returns why the arm `kind` of `case` cannot be asked of `backend`, if it cannot.
+pub(super) fn reason(case: &Case, kind: ArmKind, backend: &Backend) -> Option<&'static str> {
+    if case.listens() && kind != ArmKind::Control && !backend.is_heard() {
+        return Some(UNHEARD);
+    }
+    if case.asks_for_survivors() && kind != ArmKind::Control && !backend.is_in_proc() {
+        return Some(UNSEEN);
+    }
+    let is_silent = backend.double().is_some_and(|double| !double.forges());
+    (kind == ArmKind::Twin && is_silent).then_some(ONE_ANSWER)
+}
