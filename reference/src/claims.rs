@@ -7,9 +7,8 @@ use boxproof_cases::protocol::{
     ClaimLevel, EnvBase, Mode, Network, Policy, Protect, Readable, TmpPolicy,
 };
 
-use nix::unistd::geteuid;
-
 use crate::control::scopes_sockets;
+use crate::mechanism::{BY_BUBBLEWRAP, PROFILES, mechanism};
 use crate::policy::MechanismName;
 use crate::request::RunJob;
 
@@ -122,9 +121,6 @@ const CLAIMS: &[(&str, ClaimProvider, ClaimLevel)] = &[
     ("compile.seatbelt", Any, Partial),
 ];
 
-/// The claim that names one mechanism.
-pub(crate) const BY_BUBBLEWRAP: &str = "dialect.inferoa_bubblewrap";
-
 /// Claims that require the step `mediate`.
 pub(crate) const MEDIATED: [&str; 8] = [
     BY_BUBBLEWRAP,
@@ -135,54 +131,6 @@ pub(crate) const MEDIATED: [&str; 8] = [
     "fs.deny_glob",
     PROFILES,
     "dialect.inferoa",
-];
-
-/// The claim that requires asking a profile about names.
-const PROFILES: &str = "dialect.orbit";
-
-/// Claims of a Seatbelt profile. No run on macOS has shown it yet, so that all of it is partial.
-const PROFILED: [&str; 17] = [
-    "fs.write",
-    "fs.read_only",
-    "fs.extra_write_roots",
-    "fs.deny_write",
-    "fs.read_deny",
-    "fs.read_deny_in_writable",
-    "fs.metadata",
-    "fs.deny_absent",
-    "fs.deny_glob",
-    "fs.read_allowlist",
-    "tmp.private",
-    "protect.present",
-    "protect.absent",
-    "protect.nested",
-    "net.none",
-    "net.host",
-    "unix_socket.filter",
-];
-
-/// Claims that require namespaces: Landlock grants only, and knows no rights for the rest.
-const NAMESPACED: [&str; 20] = [
-    "host.covered_proc",
-    "net.proxy",
-    "net.domains",
-    "dialect.caliban",
-    "protect.nested",
-    "host.refuses",
-    "host.fallback",
-    "net.loopback",
-    "tty.own",
-    "shm.own",
-    "fs.root_listed",
-    "fs.deny_write",
-    "fs.read_deny",
-    "fs.read_deny_in_writable",
-    "fs.metadata",
-    "fs.mask_holds",
-    "tmp.private",
-    "protect.present",
-    "unix_socket.filter",
-    "proc.isolated",
 ];
 
 /// The system is macOS, on which no claim was ever verified.
@@ -210,69 +158,23 @@ pub(crate) const MEDIATE_LIMITS: [&str; 3] = [
     "A deny pattern speaks of real paths. Where it has a wildcard directory before its end, no symbolic link is made under a name that this directory could have, and a directory that holds a name which would match at its new place is not moved there (EXDEV); movers then copy, and every copy is asked for.",
 ];
 
-/// Further limits of one mechanism.
-pub(crate) fn own_limits(mechanism: MechanismName) -> &'static [&'static str] {
-    match mechanism {
-        MechanismName::Namespaces => &[
-            "A file system that the host unmounts during the run stays in use until the run ends.",
-        ],
-        MechanismName::Bubblewrap => &[
-            "A mount that the host makes during the run shows inside, as writable as the host made it, where the host's mounts are shared.",
-            "Run by uid 0 the command can change mode and times of the devices in /dev, which are the host's.",
-            "A profile that grants modification is refused: names yet to come are not held against it.",
-        ],
-        MechanismName::Landlock => &[
-            "Landlock only grants: a deny, a protected name or a profile in what is granted is refused, by name.",
-            "Mode, times, owner and extended attributes can be changed wherever the user may; names and metadata outside the grants can be seen.",
-            "Host processes can be seen in /proc, not signalled or traced; host unix sockets bound to paths can be reached.",
-            "In place of a private /tmp the command has a directory of its own by TMPDIR; /tmp, /dev/shm and pseudo-terminals are closed.",
-            "Without a network there is no loopback either: only unix sockets can be made.",
-        ],
-        MechanismName::Seatbelt => &[
-            "Unverified: no run on macOS has been reported yet.",
-            "What a command leaves is found by its session, by who started it and by the variable REFBOX_RUN: a process that left the session, lost its parent and has none of it in an environment that macOS shows is not found.",
-            "A SIGKILL to the inner stage leaves running the command and what it started; a stop from the terminal reaches a command as SIGSTOP.",
-            "Host unix sockets are not listed, so that none is closed by name.",
-            "The host's directories show where a policy gives fresh ones; what is closed is refused, not hidden.",
-            "Who moves a directory to where a name in it would be a denied one closes what is in it; it is not undone.",
-            "macOS takes the variables DYLD_* from every program that sandbox-exec starts.",
-        ],
-        MechanismName::Unconfined => &[],
-    }
-}
-
 /// The note on a run that is shown the host's `/proc`.
 pub(crate) const HOST_PROC: &str = "this host allows no /proc of the sandbox's own, so the host's is \
     shown, read-only: which processes, mounts and sockets it has can be seen, no more of them";
 
-/// Returns whether `mechanism` has the step `mediate`.
-pub(crate) fn mediates(mechanism: MechanismName) -> bool {
-    matches!(mechanism, MechanismName::Namespaces | MechanismName::Bubblewrap)
-}
-
-/// The claims of `mechanism`.
-pub(crate) fn claims(mechanism: MechanismName) -> impl Iterator<Item = (&'static str, ClaimLevel)> {
-    let all = mechanism != MechanismName::Unconfined;
+/// Returns the claims of `name`.
+pub(crate) fn claims(name: MechanismName) -> impl Iterator<Item = (&'static str, ClaimLevel)> {
+    let mechanism = mechanism(name);
+    let all = name != MechanismName::Unconfined;
     let kept = CLAIMS.iter().filter(move |(_, by, _)| all || *by == Any);
-    let all = kept.map(move |(name, by, level)| match *name {
-        // Its devices are on writable mounts, and those of the host belong to uid 0.
-        "fs.metadata" if mechanism == MechanismName::Bubblewrap && geteuid().is_root() => {
-            (*name, Partial)
-        }
-        // Mounts and namespaces do not exist under Seatbelt, with or without a profile.
-        name if mechanism == MechanismName::Seatbelt && *by == Boxed => {
-            (name, if PROFILED.contains(&name) { Partial } else { ClaimLevel::None })
-        }
-        "unix_socket.abstract" if !scopes_sockets() => (*name, Partial),
-        name if mechanism == MechanismName::Landlock && NAMESPACED.contains(&name) => {
-            (name, ClaimLevel::None)
-        }
-        name if MEDIATED.contains(&name) && !mediates(mechanism) => (name, ClaimLevel::None),
-        PROFILES if mechanism != MechanismName::Namespaces => (PROFILES, ClaimLevel::None),
-        BY_BUBBLEWRAP if mechanism != MechanismName::Bubblewrap => {
-            (BY_BUBBLEWRAP, ClaimLevel::None)
-        }
-        _ => (*name, *level),
+    let all = kept.map(move |(claim, by, level)| {
+        let own = mechanism.own_level(claim, *by == Boxed);
+        let level = own.unwrap_or_else(|| match *claim {
+            "unix_socket.abstract" if !scopes_sockets() => Partial,
+            claim if MEDIATED.contains(&claim) && !mechanism.mediates() => ClaimLevel::None,
+            _ => *level,
+        });
+        (*claim, level)
     });
     all.map(|(name, level)| (name, if ON_MACOS && level == Enforced { Partial } else { level }))
 }

@@ -1,122 +1,121 @@
 //! The mechanisms: each turns a plan into a process that holds the command ([`RunningSandbox`]).
+//!
+//! A mechanism is a module that implements [`Mechanism`], a name in [`MechanismName`], and the line
+//! of [`mechanism`] that joins them.
 
 mod bounded_run;
 pub(crate) mod bubblewrap;
 mod failure;
+mod helper_program;
 #[cfg_attr(not(target_os = "linux"), path = "unsupported/landlock.rs")]
 pub(crate) mod landlock;
 #[cfg_attr(not(target_os = "linux"), path = "unsupported/namespaces.rs")]
 pub(crate) mod namespaces;
 mod path_text;
 pub(crate) mod seatbelt;
-mod sibling;
 mod temp_directory;
 pub(crate) mod unconfined;
 mod userns;
 
 pub(crate) use failure::MechanismFailure;
 pub(crate) use path_text::path_text;
-pub(crate) use sibling::SiblingMechanism;
 
-use std::fs::File;
-use std::io;
-use std::os::fd::{AsRawFd, OwnedFd, RawFd};
-use std::path::Path;
-use std::process::{Command, Stdio};
+use std::borrow::Cow;
+use std::os::fd::OwnedFd;
 
-use nix::unistd::{AccessFlags, Pid, access};
+use boxproof_cases::protocol::ClaimLevel;
 
-use crate::control::RunningSandbox;
+use crate::control::{CommandContainment, LaunchSpec, RunningSandbox};
 use crate::egress::ListenerHandoff;
-use crate::init;
-use crate::sys;
+use crate::error::Refusal;
+use crate::init::SandboxInit;
+use crate::plan::{Plan, View};
+use crate::policy::MechanismName;
+use crate::request::RunJob;
 
-/// The descriptors that every helper program inherits: the launch, the control socket and the
-/// command's streams.
-pub(crate) struct HelperHandles {
-    /// The encoded launch, positioned at its start.
-    pub(crate) launch: File,
+/// The claim that names one mechanism.
+pub(crate) const BY_BUBBLEWRAP: &str = "dialect.inferoa_bubblewrap";
+/// The claim that requires asking a profile about names.
+pub(crate) const PROFILES: &str = "dialect.orbit";
+
+/// One way to carry out a plan.
+pub(crate) trait Mechanism: Sync {
+    /// Prepares the resources of one run, before anything is started; refuses a plan that it
+    /// cannot carry out.
+    fn prepare<'a>(
+        &self,
+        job: &'a RunJob,
+        plan: &'a Plan,
+    ) -> Result<Box<dyn PreparedRun + 'a>, Refusal>;
+
+    /// Returns the level of `claim` where it is not that of the table of claims; `boxed` if
+    /// confinement alone makes the claim.
+    fn own_level(&self, claim: &str, boxed: bool) -> Option<ClaimLevel>;
+
+    /// Returns its limits besides those of every mechanism.
+    fn limits(&self) -> &'static [&'static str];
+
+    /// Returns whether it has the step `mediate`.
+    fn mediates(&self) -> bool;
+}
+
+/// A run that can be started. Its resources are removed when it is dropped.
+pub(crate) trait PreparedRun {
+    /// Returns the plan, with the places that were made for the command.
+    fn plan(&self) -> Cow<'_, Plan>;
+
+    /// Returns the arguments of the command under `plan`, with a wrapper's before them.
+    fn argv(&self, plan: &Plan) -> Result<Vec<String>, Refusal>;
+
+    /// Returns what keeps the command's processes together.
+    fn containment(&self) -> CommandContainment;
+
+    /// Starts the inner stage. `prefix` leads to it where it is a program.
+    fn start(&self, prefix: &[&str], inputs: InitInputs<'_>) -> Result<RunningSandbox, Refusal>;
+
+    /// Explains a failure that it alone understands.
+    fn explain(&self, failure: MechanismFailure<'_>) -> Refusal {
+        failure.refusal()
+    }
+}
+
+/// Returns the mechanism called `name`.
+pub(crate) fn mechanism(name: MechanismName) -> &'static dyn Mechanism {
+    match name {
+        MechanismName::Namespaces => &namespaces::NamespacesMechanism,
+        MechanismName::Bubblewrap => &bubblewrap::BubblewrapMechanism,
+        MechanismName::Landlock => &landlock::LandlockMechanism,
+        MechanismName::Seatbelt => &seatbelt::SeatbeltMechanism,
+        MechanismName::Unconfined => &unconfined::UnconfinedMechanism,
+    }
+}
+
+/// The launch and the descriptors that an inner stage is started with.
+pub(crate) struct InitInputs<'a> {
+    pub(crate) launch: &'a LaunchSpec,
     /// The inner stage's end of the control socket.
     pub(crate) control: OwnedFd,
     /// The command's stdin, stdout and stderr.
     pub(crate) streams: [OwnedFd; 3],
     /// The way out of its network.
     pub(crate) door: Option<ListenerHandoff>,
-    /// Names that must not be created, encoded, and the log of refusals.
-    pub(crate) held: Option<(File, OwnedFd)>,
+    /// The log of refusals, if names are held.
+    pub(crate) ledger: Option<OwnedFd>,
 }
 
-impl HelperHandles {
-    /// Returns the descriptor numbers for the inner stage; a missing one is [`init::NONE`].
-    fn numbers(&self) -> Vec<RawFd> {
-        let door = self.door.as_ref().map_or([init::NONE; 2], ListenerHandoff::numbers);
-        let held = self.held_numbers().unwrap_or([init::NONE; 2]);
-        self.standard().into_iter().chain(door).chain(held).collect()
-    }
-
-    fn held_numbers(&self) -> Option<[RawFd; 2]> {
-        self.held.as_ref().map(|(names, ledger)| [names.as_raw_fd(), ledger.as_raw_fd()])
-    }
-
-    /// Returns the descriptors that stay open over exec.
-    fn descriptors(&self) -> Vec<RawFd> {
-        let door = self.door.iter().map(|door| door.numbers()[0]);
-        let held = self.held_numbers().into_iter().flatten();
-        self.standard().into_iter().chain(door).chain(held).collect()
-    }
-
-    fn standard(&self) -> [RawFd; 5] {
-        let [stdin, stdout, stderr] = &self.streams;
-        [
-            self.launch.as_raw_fd(),
-            self.control.as_raw_fd(),
-            stdin.as_raw_fd(),
-            stdout.as_raw_fd(),
-            stderr.as_raw_fd(),
-        ]
+impl<'a> InitInputs<'a> {
+    /// Makes the inner stage of a process beside this one, which has the host's network and decides
+    /// on no names.
+    fn into_init(self) -> Result<SandboxInit<'a>, Refusal> {
+        SandboxInit::new(self.launch, self.control, self.streams).map_err(unprepared)
     }
 }
 
-/// Returns whether `path` is a file that this user can execute.
-fn is_program(path: &Path) -> bool {
-    path.is_file() && access(path, AccessFlags::X_OK).is_ok()
+fn unprepared(error: std::io::Error) -> Refusal {
+    Refusal::os("preparing the command", error)
 }
 
-/// The words that start the inner stage, after the program.
-fn inner_words(prefix: &[&str], handles: &HelperHandles) -> Vec<String> {
-    let words = prefix.iter().map(|word| (*word).to_owned());
-    let numbers = handles.numbers().into_iter().map(|number| number.to_string());
-    words.chain([init::VERB.to_owned()]).chain(numbers).collect()
-}
-
-/// A program ready to be spawned, and the descriptors it must inherit, open until then.
-pub(crate) struct HelperProgram {
-    /// The program with its arguments.
-    command: Command,
-    /// Descriptors that stay open over exec, by number.
-    kept: Vec<RawFd>,
-    /// Their owners.
-    owners: (HelperHandles, Vec<OwnedFd>),
-    /// The inner stage becomes pid 1 of a namespace.
-    namespaced: bool,
-}
-
-impl HelperProgram {
-    /// Starts the program with nothing of ours but the descriptors it needs; its own words go to a
-    /// memory file, never into the command's streams.
-    pub(crate) fn start(self) -> io::Result<RunningSandbox> {
-        let Self { mut command, kept, owners, namespaced } = self;
-        let said = sys::memory_file(b"")?;
-        command.env_clear().stdin(Stdio::null()).stdout(Stdio::null());
-        command.stderr(Stdio::from(said.try_clone()?));
-        sys::spawn_sealed(&mut command, kept);
-        let pid = Pid::from_raw(command.spawn()?.id() as i32);
-        drop(owners);
-        Ok(RunningSandbox {
-            process: sys::open_process(pid)?,
-            said: Some(said),
-            namespaced,
-            stack: None,
-        })
-    }
+/// Returns the view of a plan that confines.
+fn view(plan: &Plan) -> Result<&View, Refusal> {
+    plan.view.as_ref().ok_or_else(|| Refusal::setup("the plan confines nothing"))
 }

@@ -21,16 +21,13 @@ use boxproof_cases::protocol::{
 };
 
 use crate::claims::{self, HOST_PROC, claims};
-use crate::control::{CommandContainment, LaunchSpec, RunningSandbox};
-use crate::egress::{self, DeniedHost, ListenerHandoff, ProxyServer};
+use crate::control::LaunchSpec;
+use crate::egress::{self, DeniedHost, ProxyServer};
 use crate::error::Refusal;
 use crate::explain;
 use crate::host::HostSnapshot;
-use crate::init::SandboxInit;
-use crate::mechanism::{
-    HelperHandles, MechanismFailure, SiblingMechanism, bubblewrap, namespaces, unconfined,
-};
-use crate::plan::{self, Plan, View, ViewStep};
+use crate::mechanism::{InitInputs, mechanism};
+use crate::plan::{self, Plan, ViewStep};
 use crate::policy::MechanismName;
 use crate::policy::orbit::{EventLines, GateEvent, GateEventKind, GateEventSink};
 use crate::request::RunJob;
@@ -320,51 +317,47 @@ fn check_workspace(order: &RunJob, host: &HostSnapshot) -> Result<(), Refusal> {
     }
 }
 
-/// Starts the plan's helper and sees it to its end.
+/// Carries out `plan`, step by step.
 fn carry_out(
     prefix: &[&str],
     order: &RunJob,
     plan: &Plan,
-    mechanism: MechanismName,
+    name: MechanismName,
 ) -> Result<AttemptedRun, Refusal> {
-    let run = &order.run;
-    let beside = SiblingMechanism::prepare(mechanism, order, plan)?;
-    let plan = &beside.as_ref().map_or_else(|| plan.clone(), |beside| beside.plan(plan, order));
-    let argv = match &beside {
-        Some(beside) => beside.argv(order, plan)?,
-        None => run.command.to_argv(),
-    };
-    let boxed = plan.view.is_some() && beside.is_none();
-    let hold = if boxed { CommandContainment::namespace() } else { CommandContainment::Subreaper };
-    let launch = LaunchSpec::new(hold, &plan.cwd, &argv, &plan.env)?;
-    let (ours, theirs) = control::pair().map_err(os)?;
+    // Prepare: the mechanism's resources, then what goes to the inner stage, then our ends of it.
+    let prepared = mechanism(name).prepare(order, plan)?;
+    let plan = &*prepared.plan();
+    let argv = prepared.argv(plan)?;
+    let launch = LaunchSpec::new(prepared.containment(), &plan.cwd, &argv, &plan.env)?;
+    let (ours, control) = control::pair().map_err(os)?;
     let (streams, kept) = plumb(order, plan).map_err(os)?;
     let way = plan.view.as_ref().and_then(|view| view.egress.as_ref());
     let (door, shut) = way.map(egress::prepare).transpose()?.unzip();
     let mediates = plan.view.as_ref().is_some_and(|view| !view.mediate.is_empty());
-    let ledger = mediates.then(|| sys::memory_file(b"")).transpose().map_err(os)?;
-    let noted = ledger.as_ref().map(File::try_clone).transpose().map_err(os)?;
-    let noted = noted.map(OwnedFd::from);
-    let parts = HelperInputs { launch: &launch, control: theirs, streams, door, ledger: noted };
+    let noted = mediates.then(|| sys::memory_file(b"")).transpose().map_err(os)?;
+    let ledger = noted.as_ref().map(File::try_clone).transpose().map_err(os)?;
+    let ledger = ledger.map(OwnedFd::from);
+    let inputs = InitInputs { launch: &launch, control, streams, door, ledger };
+    // Start, once the supervisor listens for signals: the sandbox, then the proxy into it.
     let mut outlet = None;
     let start = || {
-        let running = begin(prefix, order, plan, mechanism, beside.as_ref(), parts)?;
+        let running = prepared.start(prefix, inputs)?;
         outlet = shut.map(egress::PreparedProxy::open).transpose().map_err(os)?;
         Ok(running)
     };
-    let timeout = run.timeout_ms.map(Duration::from_millis);
+    // Supervise: to the end of all its processes.
+    let timeout = order.run.timeout_ms.map(Duration::from_millis);
     let outcome = supervise::supervise(start, ours, kept, timeout);
     let unreached = outlet.map(ProxyServer::close).unwrap_or_default();
     let outcome = outcome?;
-    let program = shown_program(&run.command);
-    let explain = |trouble: MechanismFailure<'_>| match (trouble, mechanism) {
-        (MechanismFailure::Ended(said, ended), MechanismName::Bubblewrap) => {
-            bubblewrap::explain(said, ended, &untrusted(order))
-        }
-        (trouble, _) => in_words(trouble, plan.view.as_ref()),
-    };
-    let refusal = result::why_not(&outcome, &program, &launch.cwd_path(), explain);
-    let places = ledger.as_ref().map(mediate::noted).unwrap_or_default();
+    // Explain: why nothing was started, and what was refused to what was.
+    let refusal = result::why_not(
+        &outcome,
+        &shown_program(&order.run.command),
+        &launch.cwd_path(),
+        |failure| prepared.explain(failure),
+    );
+    let places = noted.as_ref().map(mediate::noted).unwrap_or_default();
     let steps = plan.view.iter().flat_map(|view| &view.steps);
     let shows_host = steps.into_iter().any(ViewStep::shows_host_processes);
     let own_network = order.policy.network != Network::Host {};
@@ -372,53 +365,11 @@ fn carry_out(
     let refused_routes = counted.map(|count| explain::refused_routes(count.routes, count.ports));
     let notes = plan.notes.clone();
     let known = KnownRefusals { unreached, places, notes, refused_routes, held: Vec::new() };
-    Ok(AttemptedRun { outcome, mechanism, refusal, known, shows_host })
+    Ok(AttemptedRun { outcome, mechanism: name, refusal, known, shows_host })
 }
 
 fn os(error: io::Error) -> Refusal {
     Refusal::os("preparing the command", error)
-}
-
-/// The descriptors and the launch that a helper is started with.
-struct HelperInputs<'a> {
-    launch: &'a LaunchSpec,
-    control: OwnedFd,
-    streams: [OwnedFd; 3],
-    door: Option<ListenerHandoff>,
-    ledger: Option<OwnedFd>,
-}
-
-/// Starts the helper of `mechanism`.
-fn begin(
-    prefix: &[&str],
-    order: &RunJob,
-    plan: &Plan,
-    mechanism: MechanismName,
-    beside: Option<&SiblingMechanism>,
-    parts: HelperInputs<'_>,
-) -> Result<RunningSandbox, Refusal> {
-    let HelperInputs { launch, control, streams, door, ledger } = parts;
-    match (&plan.view, beside) {
-        (Some(_), Some(beside)) => {
-            beside.start(SandboxInit::new(launch, control, streams).map_err(os)?)
-        }
-        (Some(view), None) if mechanism == MechanismName::Namespaces => {
-            let inner = SandboxInit::new(launch, control, streams).map_err(os)?;
-            namespaces::start(view, inner.with_door(door).noting(ledger))
-        }
-        (Some(view), None) => {
-            let launch = sys::memory_file(&launch.encode()).map_err(os)?;
-            let held = ledger.map(|ledger| Ok((sys::memory_file(&view.mediate.encode())?, ledger)));
-            let held = held.transpose().map_err(os)?;
-            let handles = HelperHandles { launch, control, streams, door, held };
-            let program = bubblewrap::helper(prefix, handles, view, &untrusted(order))?;
-            program.start().map_err(|error| bubblewrap::unstartable(&untrusted(order), &error))
-        }
-        (None, _) => {
-            let inner = SandboxInit::new(launch, control, streams);
-            inner.and_then(|inner| unconfined::start(&inner)).map_err(os)
-        }
-    }
 }
 
 /// The command's streams, and our ends of them.
@@ -445,24 +396,6 @@ fn plumb(order: &RunJob, plan: &Plan) -> io::Result<([OwnedFd; 3], StreamEnds)> 
     supervise::plumb(input, output)
 }
 
-fn in_words(trouble: MechanismFailure<'_>, view: Option<&View>) -> Refusal {
-    match (trouble, view) {
-        (MechanismFailure::At(place, errno), Some(view)) => namespaces::explain(place, errno, view),
-        (MechanismFailure::At(..), None) => Refusal::setup("the command could not be set up"),
-        (MechanismFailure::Ended(said, ended), _) => Refusal::setup(format!(
-            "the sandbox ended before it was set up ({})",
-            said.unwrap_or(ended).trim()
-        )),
-    }
-}
-
 fn shown_program(command: &Command) -> String {
     command.to_argv().into_iter().next().unwrap_or_default()
-}
-
-/// Directories an earlier run could write: no helper of ours is taken from there.
-fn untrusted(order: &RunJob) -> Vec<PathBuf> {
-    let policy = &order.policy;
-    let roots = std::iter::once(&policy.workspace).chain(&policy.writable);
-    roots.filter_map(|root| root.as_path().canonicalize().ok()).collect()
 }

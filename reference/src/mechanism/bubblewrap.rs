@@ -1,5 +1,6 @@
 //! The plan rendered as arguments of `bwrap`, which then executes the inner stage as pid 1.
 
+use std::borrow::Cow;
 use std::ffi::OsString;
 use std::fs::File;
 use std::os::fd::{AsRawFd, OwnedFd, RawFd};
@@ -8,15 +9,19 @@ use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
-use boxproof_cases::protocol::ErrorKind;
+use boxproof_cases::protocol::{ClaimLevel, ErrorKind};
+use nix::unistd::geteuid;
 
 mod locate;
 mod version;
 
-use super::{HelperHandles, HelperProgram, inner_words, userns};
+use super::helper_program::{HelperHandles, HelperProgram, inner_words};
+use super::{InitInputs, Mechanism, MechanismFailure, PreparedRun, unprepared, userns};
+use crate::control::{CommandContainment, RunningSandbox};
 use crate::egress::EgressRoute;
 use crate::error::Refusal;
-use crate::plan::{AbsenceReason, FuturePattern, View, ViewStep};
+use crate::plan::{AbsenceReason, FuturePattern, Plan, View, ViewStep};
+use crate::request::RunJob;
 use crate::sys;
 
 /// `bwrap` reads no more arguments than this (its MAX_ARGS).
@@ -37,8 +42,91 @@ const FIXED: [&str; 9] = [
 /// Capabilities that the inner stage keeps until it serves, where it decides on names.
 const LOOKING: [&str; 4] = ["--cap-add", "CAP_SYS_PTRACE", "--cap-add", "CAP_SETPCAP"];
 
+/// The program `bwrap`.
+pub(crate) struct BubblewrapMechanism;
+
+impl Mechanism for BubblewrapMechanism {
+    fn prepare<'a>(
+        &self,
+        job: &'a RunJob,
+        plan: &'a Plan,
+    ) -> Result<Box<dyn PreparedRun + 'a>, Refusal> {
+        let untrusted = untrusted(job);
+        Ok(Box::new(BubblewrapRun { job, plan, view: super::view(plan)?, untrusted }))
+    }
+
+    fn own_level(&self, claim: &str, _boxed: bool) -> Option<ClaimLevel> {
+        match claim {
+            // Its devices are on writable mounts, and those of the host belong to uid 0.
+            "fs.metadata" if geteuid().is_root() => Some(ClaimLevel::Partial),
+            super::PROFILES => Some(ClaimLevel::None),
+            _ => None,
+        }
+    }
+
+    fn limits(&self) -> &'static [&'static str] {
+        &[
+            "A mount that the host makes during the run shows inside, as writable as the host made it, where the host's mounts are shared.",
+            "Run by uid 0 the command can change mode and times of the devices in /dev, which are the host's.",
+            "A profile that grants modification is refused: names yet to come are not held against it.",
+        ]
+    }
+
+    fn mediates(&self) -> bool {
+        true
+    }
+}
+
+/// A run by `bwrap`.
+struct BubblewrapRun<'a> {
+    job: &'a RunJob,
+    plan: &'a Plan,
+    view: &'a View,
+    /// Directories whose programs must not be run unconfined.
+    untrusted: Vec<PathBuf>,
+}
+
+impl PreparedRun for BubblewrapRun<'_> {
+    fn plan(&self) -> Cow<'_, Plan> {
+        Cow::Borrowed(self.plan)
+    }
+
+    fn argv(&self, _plan: &Plan) -> Result<Vec<String>, Refusal> {
+        Ok(self.job.run.command.to_argv())
+    }
+
+    fn containment(&self) -> CommandContainment {
+        CommandContainment::namespace()
+    }
+
+    fn start(&self, prefix: &[&str], inputs: InitInputs<'_>) -> Result<RunningSandbox, Refusal> {
+        let InitInputs { launch, control, streams, door, ledger } = inputs;
+        let launch = sys::memory_file(&launch.encode()).map_err(unprepared)?;
+        let held =
+            ledger.map(|ledger| Ok((sys::memory_file(&self.view.mediate.encode())?, ledger)));
+        let held = held.transpose().map_err(unprepared)?;
+        let handles = HelperHandles { launch, control, streams, door, held };
+        let program = helper(prefix, handles, self.view, &self.untrusted)?;
+        program.start().map_err(|error| unstartable(&self.untrusted, &error))
+    }
+
+    fn explain(&self, failure: MechanismFailure<'_>) -> Refusal {
+        match failure {
+            MechanismFailure::Ended(said, ended) => explain(said, ended, &self.untrusted),
+            MechanismFailure::At(..) => failure.refusal(),
+        }
+    }
+}
+
+/// Returns the directories that an earlier run could write: no helper of ours is taken from there.
+fn untrusted(job: &RunJob) -> Vec<PathBuf> {
+    let policy = &job.policy;
+    let roots = std::iter::once(&policy.workspace).chain(&policy.writable);
+    roots.filter_map(|root| root.as_path().canonicalize().ok()).collect()
+}
+
 /// The helper for `view`; `untrusted` are directories whose programs must not be run unconfined.
-pub(crate) fn helper(
+fn helper(
     prefix: &[&str],
     handles: HelperHandles,
     view: &View,
@@ -227,7 +315,7 @@ fn empty() -> Result<OwnedFd, Refusal> {
 }
 
 /// Explains a failure to start the program.
-pub(crate) fn unstartable(untrusted: &[PathBuf], error: &std::io::Error) -> Refusal {
+fn unstartable(untrusted: &[PathBuf], error: &std::io::Error) -> Refusal {
     let program = locate::program(untrusted).map_or_else(
         |refusal| refusal.message,
         |program| format!("{} cannot be executed: {error}", program.display()),
@@ -239,7 +327,7 @@ const REMEDY: &str = "install the package bubblewrap, or name another program by
 
 /// Explains a failed start from the message of `bwrap`, or from its exit status where it wrote
 /// none.
-pub(crate) fn explain(said: Option<&str>, ended: &str, untrusted: &[PathBuf]) -> Refusal {
+fn explain(said: Option<&str>, ended: &str, untrusted: &[PathBuf]) -> Refusal {
     let said = said.map(|words| words.trim().replace('\n', "; "));
     let denied = ["No permissions to creat", "reating new namespace failed", "setting up uid map"];
     let words = said.as_deref().unwrap_or(ended);

@@ -5,14 +5,16 @@
 mod rules;
 mod ruleset;
 
-use boxproof_cases::protocol::ErrorKind;
+use std::borrow::Cow;
+
+use boxproof_cases::protocol::{ClaimLevel, ErrorKind};
 
 use super::temp_directory::TempDirectory;
-use super::unconfined;
-use crate::control::RunningSandbox;
+use super::{InitInputs, Mechanism, PreparedRun, unconfined};
+use crate::control::{CommandContainment, RunningSandbox};
 use crate::error::Refusal;
-use crate::init::SandboxInit;
-use crate::plan::View;
+use crate::plan::Plan;
+use crate::request::RunJob;
 use crate::sys;
 
 use rules::LandlockGrants;
@@ -20,23 +22,74 @@ use rules::LandlockGrants;
 /// The first ABI that keeps files outside the grants from being emptied (Linux 6.2).
 const OLDEST: i64 = 3;
 
+/// Claims that require namespaces: Landlock grants only, and knows no rights for the rest.
+const NAMESPACED: [&str; 20] = [
+    "host.covered_proc",
+    "net.proxy",
+    "net.domains",
+    "dialect.caliban",
+    "protect.nested",
+    "host.refuses",
+    "host.fallback",
+    "net.loopback",
+    "tty.own",
+    "shm.own",
+    "fs.root_listed",
+    "fs.deny_write",
+    "fs.read_deny",
+    "fs.read_deny_in_writable",
+    "fs.metadata",
+    "fs.mask_holds",
+    "tmp.private",
+    "protect.present",
+    "unix_socket.filter",
+    "proc.isolated",
+];
+
+/// Landlock alone, where namespaces are refused.
+pub(crate) struct LandlockMechanism;
+
+impl Mechanism for LandlockMechanism {
+    fn prepare<'a>(
+        &self,
+        job: &'a RunJob,
+        plan: &'a Plan,
+    ) -> Result<Box<dyn PreparedRun + 'a>, Refusal> {
+        let abi = available(sys::landlock_abi())?;
+        let mut rules = LandlockGrants::from_view(super::view(plan)?)?;
+        let temp = rules.temp.then(TempDirectory::make).transpose();
+        let temp = temp.map_err(|error| Refusal::os("a temp directory for the command", error))?;
+        rules.write.extend(temp.as_ref().map(|temp| temp.path().to_owned()));
+        Ok(Box::new(LandlockRun { job, plan, rules, temp, abi }))
+    }
+
+    fn own_level(&self, claim: &str, _boxed: bool) -> Option<ClaimLevel> {
+        NAMESPACED.contains(&claim).then_some(ClaimLevel::None)
+    }
+
+    fn limits(&self) -> &'static [&'static str] {
+        &[
+            "Landlock only grants: a deny, a protected name or a profile in what is granted is refused, by name.",
+            "Mode, times, owner and extended attributes can be changed wherever the user may; names and metadata outside the grants can be seen.",
+            "Host processes can be seen in /proc, not signalled or traced; host unix sockets bound to paths can be reached.",
+            "In place of a private /tmp the command has a directory of its own by TMPDIR; /tmp, /dev/shm and pseudo-terminals are closed.",
+            "Without a network there is no loopback either: only unix sockets can be made.",
+        ]
+    }
+
+    fn mediates(&self) -> bool {
+        false
+    }
+}
+
 /// The resources of one run: its rules, and a temporary directory of its own where the policy gives
 /// one.
-pub(crate) struct PreparedLandlock {
+struct LandlockRun<'a> {
+    job: &'a RunJob,
+    plan: &'a Plan,
     rules: LandlockGrants,
     temp: Option<TempDirectory>,
     abi: i64,
-}
-
-/// Prepares the resources for `view`, before anything is started; refuses a view that Landlock
-/// cannot express.
-pub(crate) fn prepare(view: &View) -> Result<PreparedLandlock, Refusal> {
-    let abi = available(sys::landlock_abi())?;
-    let mut rules = LandlockGrants::from_view(view)?;
-    let temp = rules.temp.then(TempDirectory::make).transpose();
-    let temp = temp.map_err(|error| Refusal::os("a temp directory for the command", error))?;
-    rules.write.extend(temp.as_ref().map(|temp| temp.path().to_owned()));
-    Ok(PreparedLandlock { rules, temp, abi })
 }
 
 /// `abi`, if it is enough.
@@ -54,18 +107,25 @@ fn available(abi: i64) -> Result<i64, Refusal> {
     }
 }
 
-impl PreparedLandlock {
-    /// The command's temp directory.
-    pub(super) fn temp(&self) -> Option<&TempDirectory> {
-        self.temp.as_ref()
+impl PreparedRun for LandlockRun<'_> {
+    fn plan(&self) -> Cow<'_, Plan> {
+        TempDirectory::planned(self.temp.as_ref(), self.plan, self.job)
+    }
+
+    fn argv(&self, _plan: &Plan) -> Result<Vec<String>, Refusal> {
+        Ok(self.job.run.command.to_argv())
+    }
+
+    fn containment(&self) -> CommandContainment {
+        CommandContainment::Subreaper
     }
 
     /// Starts the inner stage beside this process; the command puts itself under the rules.
-    pub(crate) fn start(&self, inner: SandboxInit<'_>) -> Result<RunningSandbox, Refusal> {
+    fn start(&self, _prefix: &[&str], inputs: InitInputs<'_>) -> Result<RunningSandbox, Refusal> {
         let os = |error| Refusal::os("starting the command", error);
         let ruleset = ruleset::build(&self.rules, self.abi)?;
         let lifeline = self.temp.as_ref().and_then(TempDirectory::lifeline);
-        let inner = inner.ruled(ruleset, self.rules.offline, lifeline).map_err(os)?;
+        let inner = inputs.into_init()?.ruled(ruleset, self.rules.offline, lifeline).map_err(os)?;
         unconfined::start(&inner).map_err(os)
     }
 }

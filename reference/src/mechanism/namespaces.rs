@@ -6,16 +6,19 @@ mod enter;
 mod failure_point;
 mod layout;
 
-use boxproof_cases::protocol::ErrorKind;
+use std::borrow::Cow;
+
+use boxproof_cases::protocol::{ClaimLevel, ErrorKind};
 use nix::errno::Errno;
 use nix::sched::CloneFlags;
 use nix::unistd::{getegid, geteuid};
 
-use super::userns;
-use crate::control::RunningSandbox;
+use super::{InitInputs, Mechanism, MechanismFailure, PreparedRun, unprepared, userns};
+use crate::control::{CommandContainment, RunningSandbox};
 use crate::error::Refusal;
 use crate::init::SandboxInit;
-use crate::plan::{View, ViewStep};
+use crate::plan::{Plan, View, ViewStep};
+use crate::request::RunJob;
 use crate::sys;
 
 use enter::NamespaceEntry;
@@ -29,13 +32,72 @@ const ALWAYS: CloneFlags = CloneFlags::CLONE_NEWNS
     .union(CloneFlags::CLONE_NEWUTS)
     .union(CloneFlags::CLONE_NEWCGROUP);
 
+/// Namespaces, made by this process and the kernel alone.
+pub(crate) struct NamespacesMechanism;
+
+impl Mechanism for NamespacesMechanism {
+    fn prepare<'a>(
+        &self,
+        job: &'a RunJob,
+        plan: &'a Plan,
+    ) -> Result<Box<dyn PreparedRun + 'a>, Refusal> {
+        Ok(Box::new(NamespacesRun { job, plan, view: super::view(plan)? }))
+    }
+
+    fn own_level(&self, claim: &str, _boxed: bool) -> Option<ClaimLevel> {
+        (claim == super::BY_BUBBLEWRAP).then_some(ClaimLevel::None)
+    }
+
+    fn limits(&self) -> &'static [&'static str] {
+        &["A file system that the host unmounts during the run stays in use until the run ends."]
+    }
+
+    fn mediates(&self) -> bool {
+        true
+    }
+}
+
+/// A run in namespaces; the kernel removes them.
+struct NamespacesRun<'a> {
+    job: &'a RunJob,
+    plan: &'a Plan,
+    view: &'a View,
+}
+
+impl PreparedRun for NamespacesRun<'_> {
+    fn plan(&self) -> Cow<'_, Plan> {
+        Cow::Borrowed(self.plan)
+    }
+
+    fn argv(&self, _plan: &Plan) -> Result<Vec<String>, Refusal> {
+        Ok(self.job.run.command.to_argv())
+    }
+
+    fn containment(&self) -> CommandContainment {
+        CommandContainment::namespace()
+    }
+
+    fn start(&self, _prefix: &[&str], inputs: InitInputs<'_>) -> Result<RunningSandbox, Refusal> {
+        let InitInputs { launch, control, streams, door, ledger } = inputs;
+        let init = SandboxInit::new(launch, control, streams).map_err(unprepared)?;
+        start(self.view, init.with_door(door).noting(ledger))
+    }
+
+    fn explain(&self, failure: MechanismFailure<'_>) -> Refusal {
+        match failure {
+            MechanismFailure::At(place, errno) => explain(place, errno, self.view),
+            MechanismFailure::Ended(..) => failure.refusal(),
+        }
+    }
+}
+
 /// Forks the box for `view`; the child serves `inner`.
 ///
 /// Root needs no user namespace: its files keep their owners, and it gives up its capabilities all
 /// the same. Where root lacks some, and for every other user, one maps the own ids; likewise where
 /// the host's processes are shown, which are out of reach because they are in another user
 /// namespace.
-pub(crate) fn start<'a>(view: &'a View, inner: SandboxInit<'a>) -> Result<RunningSandbox, Refusal> {
+fn start<'a>(view: &'a View, inner: SandboxInit<'a>) -> Result<RunningSandbox, Refusal> {
     let alone = view.steps.iter().any(ViewStep::shows_host_processes);
     let ids = (alone || !sys::is_privileged()).then(|| (geteuid(), getegid()));
     let layout = ViewLayout::from_view(view);
@@ -52,7 +114,7 @@ pub(crate) fn start<'a>(view: &'a View, inner: SandboxInit<'a>) -> Result<Runnin
 }
 
 /// Explains a failure at the place `code`.
-pub(crate) fn explain(code: u32, errno: i32, view: &View) -> Refusal {
+fn explain(code: u32, errno: i32, view: &View) -> Refusal {
     match FailurePoint::from_code(code) {
         Some(place) => refusal(place, Errno::from_raw(errno), view),
         None => Refusal::setup(format!("the sandbox failed at an unknown place ({code})")),

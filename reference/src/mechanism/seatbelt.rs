@@ -7,19 +7,20 @@ pub(crate) mod profile;
 mod profile_file;
 mod profile_location;
 
+use std::borrow::Cow;
 use std::fs::File;
 use std::path::{Path, PathBuf};
 use std::process::{Command, ExitStatus, Stdio};
 use std::sync::OnceLock;
 
-use boxproof_cases::protocol::{CompiledText, ErrorKind, TMP_PARAM};
+use boxproof_cases::protocol::{ClaimLevel, CompiledText, ErrorKind, TMP_PARAM};
 
+use super::helper_program::is_program;
 use super::temp_directory::TempDirectory;
-use super::{bounded_run, unconfined};
-use crate::control::RunningSandbox;
+use super::{InitInputs, Mechanism, PreparedRun, bounded_run, unconfined};
+use crate::control::{CommandContainment, RunningSandbox};
 use crate::error::{Refusal, unspawnable};
-use crate::init::SandboxInit;
-use crate::plan::{Plan, View};
+use crate::plan::Plan;
 use crate::policy::caliban::ExtraOpenings;
 use crate::request::RunJob;
 use crate::{host, sys};
@@ -41,34 +42,85 @@ pub fn stand_in(program: PathBuf) {
     let _first = STAND_IN.set(program);
 }
 
+/// Claims of a Seatbelt profile. No run on macOS has shown it yet, so that all of it is partial.
+const PROFILED: [&str; 17] = [
+    "fs.write",
+    "fs.read_only",
+    "fs.extra_write_roots",
+    "fs.deny_write",
+    "fs.read_deny",
+    "fs.read_deny_in_writable",
+    "fs.metadata",
+    "fs.deny_absent",
+    "fs.deny_glob",
+    "fs.read_allowlist",
+    "tmp.private",
+    "protect.present",
+    "protect.absent",
+    "protect.nested",
+    "net.none",
+    "net.host",
+    "unix_socket.filter",
+];
+
+/// The program `sandbox-exec` of macOS.
+pub(crate) struct SeatbeltMechanism;
+
+impl Mechanism for SeatbeltMechanism {
+    fn prepare<'a>(
+        &self,
+        job: &'a RunJob,
+        plan: &'a Plan,
+    ) -> Result<Box<dyn PreparedRun + 'a>, Refusal> {
+        let view = super::view(plan)?;
+        let program = program()?;
+        let compiled = profile::profile(view, &job.policy, &ExtraOpenings::default())?;
+        let CompiledText::Sbpl(text) = &compiled.text else {
+            return Err(Refusal::setup("the policy was compiled to no profile"));
+        };
+        let parted = compiled.params.iter().any(|name| name == TMP_PARAM);
+        let temp = parted.then(TempDirectory::make).transpose();
+        let temp = temp.map_err(|error| Refusal::os("a temp directory for the command", error))?;
+        let (directory, name) =
+            profile_location::profile_location(job.profile_file.as_ref(), view)?;
+        let profile = ProfileFile::write(directory, &name, text)
+            .map_err(|error| Refusal::os("the profile's file", error))?;
+        let prepared = SeatbeltRun { job, plan, program, profile, temp };
+        prepared.is_taken(&plan.cwd)?;
+        Ok(Box::new(prepared))
+    }
+
+    /// Mounts and namespaces do not exist under Seatbelt, with or without a profile.
+    fn own_level(&self, claim: &str, boxed: bool) -> Option<ClaimLevel> {
+        let partial = PROFILED.contains(&claim);
+        boxed.then_some(if partial { ClaimLevel::Partial } else { ClaimLevel::None })
+    }
+
+    fn limits(&self) -> &'static [&'static str] {
+        &[
+            "Unverified: no run on macOS has been reported yet.",
+            "What a command leaves is found by its session, by who started it and by the variable REFBOX_RUN: a process that left the session, lost its parent and has none of it in an environment that macOS shows is not found.",
+            "A SIGKILL to the inner stage leaves running the command and what it started; a stop from the terminal reaches a command as SIGSTOP.",
+            "Host unix sockets are not listed, so that none is closed by name.",
+            "The host's directories show where a policy gives fresh ones; what is closed is refused, not hidden.",
+            "Who moves a directory to where a name in it would be a denied one closes what is in it; it is not undone.",
+            "macOS takes the variables DYLD_* from every program that sandbox-exec starts.",
+        ]
+    }
+
+    fn mediates(&self) -> bool {
+        false
+    }
+}
+
 /// The resources of one run: the program, the profile's file, and a temporary directory where the
 /// policy gives one.
-pub(crate) struct PreparedSeatbelt {
+struct SeatbeltRun<'a> {
+    job: &'a RunJob,
+    plan: &'a Plan,
     program: PathBuf,
     profile: ProfileFile,
     temp: Option<TempDirectory>,
-}
-
-/// Prepares the resources for `view`, before anything is started.
-pub(crate) fn prepare(
-    view: &View,
-    order: &RunJob,
-    plan: &Plan,
-) -> Result<PreparedSeatbelt, Refusal> {
-    let program = program()?;
-    let compiled = profile::profile(view, &order.policy, &ExtraOpenings::default())?;
-    let CompiledText::Sbpl(text) = &compiled.text else {
-        return Err(Refusal::setup("the policy was compiled to no profile"));
-    };
-    let parted = compiled.params.iter().any(|name| name == TMP_PARAM);
-    let temp = parted.then(TempDirectory::make).transpose();
-    let temp = temp.map_err(|error| Refusal::os("a temp directory for the command", error))?;
-    let (directory, name) = profile_location::profile_location(order.profile_file.as_ref(), view)?;
-    let profile = ProfileFile::write(directory, &name, text)
-        .map_err(|error| Refusal::os("the profile's file", error))?;
-    let prepared = PreparedSeatbelt { program, profile, temp };
-    prepared.is_taken(&plan.cwd)?;
-    Ok(prepared)
 }
 
 /// The program, where this system has one.
@@ -84,7 +136,7 @@ fn program() -> Result<PathBuf, Refusal> {
             ));
         }
     };
-    match super::is_program(&program) {
+    match is_program(&program) {
         true => Ok(program),
         false => refuse(format!(
             "sandbox-exec is not available at {}: it is part of macOS, and no other is taken",
@@ -93,7 +145,37 @@ fn program() -> Result<PathBuf, Refusal> {
     }
 }
 
-impl PreparedSeatbelt {
+impl PreparedRun for SeatbeltRun<'_> {
+    fn plan(&self) -> Cow<'_, Plan> {
+        TempDirectory::planned(self.temp.as_ref(), self.plan, self.job)
+    }
+
+    /// Returns the command with the wrapper's arguments before it. A missing program is reported
+    /// here, as otherwise `sandbox-exec` would report it in other words.
+    fn argv(&self, plan: &Plan) -> Result<Vec<String>, Refusal> {
+        let command = self.job.run.command.to_argv();
+        match host::cannot_execute(&self.job.run, &plan.env) {
+            None => Ok(self.launcher_argv().into_iter().chain(command).collect()),
+            Some(error) => {
+                let program = command.into_iter().next().unwrap_or_default();
+                Err(Refusal::new(ErrorKind::Spawn, unspawnable(&program, &error)))
+            }
+        }
+    }
+
+    fn containment(&self) -> CommandContainment {
+        CommandContainment::Subreaper
+    }
+
+    /// Starts the inner stage beside this process; its command is the program.
+    fn start(&self, _prefix: &[&str], inputs: InitInputs<'_>) -> Result<RunningSandbox, Refusal> {
+        let lifeline = self.temp.as_ref().and_then(TempDirectory::lifeline);
+        unconfined::start(&inputs.into_init()?.keeping(lifeline))
+            .map_err(|error| Refusal::os("starting the command", error))
+    }
+}
+
+impl SeatbeltRun<'_> {
     /// The words before the command.
     fn launcher_argv(&self) -> Vec<String> {
         let file = self.profile.path();
@@ -104,31 +186,6 @@ impl PreparedSeatbelt {
         }
         words.push("--".to_owned());
         words
-    }
-
-    /// The command's temp directory.
-    pub(super) fn temp(&self) -> Option<&TempDirectory> {
-        self.temp.as_ref()
-    }
-
-    /// Returns the command with the wrapper's arguments before it. A missing program is reported
-    /// here, as otherwise `sandbox-exec` would report it in other words.
-    pub(super) fn argv(&self, order: &RunJob, plan: &Plan) -> Result<Vec<String>, Refusal> {
-        let command = order.run.command.to_argv();
-        match host::cannot_execute(&order.run, &plan.env) {
-            None => Ok(self.launcher_argv().into_iter().chain(command).collect()),
-            Some(error) => {
-                let program = command.into_iter().next().unwrap_or_default();
-                Err(Refusal::new(ErrorKind::Spawn, unspawnable(&program, &error)))
-            }
-        }
-    }
-
-    /// Starts the inner stage beside this process; its command is the program.
-    pub(crate) fn start(&self, inner: SandboxInit<'_>) -> Result<RunningSandbox, Refusal> {
-        let lifeline = self.temp.as_ref().and_then(TempDirectory::lifeline);
-        unconfined::start(&inner.keeping(lifeline))
-            .map_err(|error| Refusal::os("starting the command", error))
     }
 
     /// Checks that macOS accepts the profile.

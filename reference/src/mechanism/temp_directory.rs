@@ -3,6 +3,7 @@
 //! A separate process removes it after the end of all processes that hold the lifeline: so it is
 //! also removed when this process is killed.
 
+use std::borrow::Cow;
 use std::ffi::{OsStr, OsString};
 use std::fs::{self, File, Permissions};
 use std::io::{self, Read};
@@ -18,6 +19,7 @@ use nix::unistd::{Pid, setsid};
 use boxproof_cases::protocol::{EnvBase, EnvPolicy};
 
 use crate::plan::Plan;
+use crate::request::RunJob;
 use crate::sys;
 
 /// The directory.
@@ -62,8 +64,13 @@ impl TempDirectory {
         &self.path
     }
 
+    /// Returns `plan` with `temp`, if there is one, for the command's temp directory.
+    pub(super) fn planned<'a>(temp: Option<&Self>, plan: &'a Plan, job: &RunJob) -> Cow<'a, Plan> {
+        temp.map_or(Cow::Borrowed(plan), |temp| Cow::Owned(temp.plan(plan, &job.policy.env)))
+    }
+
     /// `plan` with this as the directory that the command is to use.
-    pub(super) fn plan(&self, plan: &Plan, policy: &EnvPolicy) -> Plan {
+    fn plan(&self, plan: &Plan, policy: &EnvPolicy) -> Plan {
         let mut plan = plan.clone();
         let name = OsString::from("TMPDIR");
         let is_set = policy.set.contains_key("TMPDIR");

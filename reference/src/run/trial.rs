@@ -4,11 +4,9 @@ use boxproof_cases::protocol::{
     Capabilities, ClaimLevel, Command, EnvBase, EnvPolicy, Mode, PROTOCOL, Policy, Run, WirePath,
 };
 
-use crate::claims::{
-    BY_BUBBLEWRAP, HOST_PROC, LIMITS, MEDIATE_LIMITS, MEDIATED, ON_MACOS, OWN_PROC, claims,
-    mediates, own_limits,
-};
+use crate::claims::{HOST_PROC, LIMITS, MEDIATE_LIMITS, MEDIATED, ON_MACOS, OWN_PROC, claims};
 use crate::control::InitReport;
+use crate::mechanism::{BY_BUBBLEWRAP, mechanism};
 use crate::policy::MechanismName;
 use crate::request::RunJob;
 
@@ -40,11 +38,11 @@ pub(crate) fn effective(
     held: bool,
 ) -> Result<EffectiveConfinement, String> {
     let mut refused = Vec::new();
-    for mechanism in asked.map_or(MechanismName::AUTO.to_vec(), |asked| vec![asked]) {
-        let names: &[&str] = if held && mediates(mechanism) { &[TRIAL_NAME] } else { &[] };
-        match trial(prefix, mechanism, names) {
+    for name in asked.map_or(MechanismName::AUTO.to_vec(), |asked| vec![asked]) {
+        let names: &[&str] = if held && mechanism(name).mediates() { &[TRIAL_NAME] } else { &[] };
+        match trial(prefix, name, names) {
             Ok(TrialResult { shows_host }) => {
-                return Ok(EffectiveConfinement { mechanism, shows_host });
+                return Ok(EffectiveConfinement { mechanism: name, shows_host });
             }
             Err(why) => refused.push(why),
         }
@@ -70,11 +68,12 @@ pub(crate) fn found(prefix: &[&str], asked: Option<MechanismName>) -> Result<Cap
         Some(asked) if works(&asked) => Some(asked),
         Some(asked) => return Err(why_not(asked, &tried)),
     };
-    let further = chosen.into_iter().filter(|chosen| mediates(*chosen));
-    let further =
-        further.flat_map(|_| &MEDIATE_LIMITS).chain(chosen.into_iter().flat_map(own_limits));
+    let further = chosen.into_iter().filter(|chosen| mechanism(*chosen).mediates());
+    let further = further
+        .flat_map(|_| &MEDIATE_LIMITS)
+        .chain(chosen.into_iter().flat_map(|chosen| mechanism(chosen).limits()));
     limits.extend(further.map(|limit| (*limit).to_owned()));
-    let mediates = chosen.filter(|chosen| mediates(*chosen)).map(|chosen| {
+    let mediates = chosen.filter(|chosen| mechanism(*chosen).mediates()).map(|chosen| {
         let tried = trial(prefix, chosen, &[TRIAL_NAME]);
         limits.extend(tried.as_ref().err().cloned());
         tried.is_ok()

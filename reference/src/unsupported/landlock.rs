@@ -1,30 +1,35 @@
 //! A substitute for the mechanism `landlock`, which is Linux's.
 
-use std::convert::Infallible;
+use boxproof_cases::protocol::{ClaimLevel, ErrorKind};
 
-use boxproof_cases::protocol::ErrorKind;
-
-use super::temp_directory::TempDirectory;
-use crate::control::RunningSandbox;
+use super::{Mechanism, PreparedRun};
 use crate::error::Refusal;
-use crate::init::SandboxInit;
-use crate::plan::View;
+use crate::plan::Plan;
+use crate::request::RunJob;
 
-pub(crate) use self::UnsupportedLandlock as PreparedLandlock;
+pub(crate) use self::UnsupportedLandlock as LandlockMechanism;
 
-/// None is ever made.
-pub(crate) struct UnsupportedLandlock(Infallible);
+/// Refuses every plan.
+pub(crate) struct UnsupportedLandlock;
 
-pub(crate) fn prepare(_view: &View) -> Result<UnsupportedLandlock, Refusal> {
-    Err(Refusal::new(ErrorKind::Unavailable, "Landlock is part of Linux; use seatbelt"))
-}
-
-impl UnsupportedLandlock {
-    pub(super) fn temp(&self) -> Option<&TempDirectory> {
-        match self.0 {}
+impl Mechanism for UnsupportedLandlock {
+    fn prepare<'a>(
+        &self,
+        _job: &'a RunJob,
+        _plan: &'a Plan,
+    ) -> Result<Box<dyn PreparedRun + 'a>, Refusal> {
+        Err(Refusal::new(ErrorKind::Unavailable, "Landlock is part of Linux; use seatbelt"))
     }
 
-    pub(crate) fn start(&self, _inner: SandboxInit<'_>) -> Result<RunningSandbox, Refusal> {
-        match self.0 {}
+    fn own_level(&self, _claim: &str, _boxed: bool) -> Option<ClaimLevel> {
+        Some(ClaimLevel::None)
+    }
+
+    fn limits(&self) -> &'static [&'static str] {
+        &[]
+    }
+
+    fn mediates(&self) -> bool {
+        false
     }
 }

@@ -1,17 +1,35 @@
 //! A substitute for the mechanism `namespaces`, which is Linux's.
 
-use boxproof_cases::protocol::ErrorKind;
+use boxproof_cases::protocol::{ClaimLevel, ErrorKind};
 
-use crate::control::RunningSandbox;
+use super::{Mechanism, PreparedRun};
 use crate::error::Refusal;
-use crate::init::SandboxInit;
-use crate::plan::View;
+use crate::plan::Plan;
+use crate::request::RunJob;
 
-pub(crate) fn start(_view: &View, _inner: SandboxInit<'_>) -> Result<RunningSandbox, Refusal> {
-    Err(Refusal::new(ErrorKind::Unavailable, "namespaces are part of Linux; use seatbelt"))
-}
+pub(crate) use self::UnsupportedNamespaces as NamespacesMechanism;
 
-/// Explains a failure at the place `code`; there is none.
-pub(crate) fn explain(code: u32, _errno: i32, _view: &View) -> Refusal {
-    Refusal::setup(format!("the sandbox failed at an unknown place ({code})"))
+/// Refuses every plan.
+pub(crate) struct UnsupportedNamespaces;
+
+impl Mechanism for UnsupportedNamespaces {
+    fn prepare<'a>(
+        &self,
+        _job: &'a RunJob,
+        _plan: &'a Plan,
+    ) -> Result<Box<dyn PreparedRun + 'a>, Refusal> {
+        Err(Refusal::new(ErrorKind::Unavailable, "namespaces are part of Linux; use seatbelt"))
+    }
+
+    fn own_level(&self, _claim: &str, _boxed: bool) -> Option<ClaimLevel> {
+        Some(ClaimLevel::None)
+    }
+
+    fn limits(&self) -> &'static [&'static str] {
+        &[]
+    }
+
+    fn mediates(&self) -> bool {
+        false
+    }
 }

@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 
 use boxproof_cases::protocol::ErrorKind;
 
-use super::super::is_program;
+use super::super::helper_program::is_program;
 use super::REMEDY;
 use crate::error::Refusal;
 

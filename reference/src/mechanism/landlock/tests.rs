@@ -7,6 +7,7 @@ use std::path::PathBuf;
 use rstest::rstest;
 
 use super::*;
+use crate::plan::View;
 use crate::plan::{AbsenceReason, AbsentName, ForbiddenNames, ViewStep};
 
 fn view(steps: &[ViewStep]) -> View {
