@@ -8,7 +8,7 @@ use std::collections::BTreeMap;
 use crate::findings::FindingKind;
 use crate::matrix::Matrix;
 use crate::record::CaseRow;
-use crate::row_reading::{RowReading, case_path, headline};
+use crate::row_reading::{RowReading, case_path, headline, is_built_in};
 use crate::text::{clean, inert, shorten};
 
 /// The number of annotations of one type that GitHub shows of a step.
@@ -17,9 +17,10 @@ const SHOWN: usize = 10;
 const LIMIT: usize = 2000;
 
 /// The commands, a line each: at most ten errors, ten warnings and one notice. A list that is
-/// longer ends with how many more there are.
+/// longer ends with how many more there are. A finding on a case that is built in is shown at the
+/// file that `manifests` has for its backend, if it has one.
 #[must_use]
-pub fn render(matrix: &Matrix<'_>) -> String {
+pub fn render(matrix: &Matrix<'_>, manifests: &BTreeMap<String, String>) -> String {
     let mut found: BTreeMap<&str, Vec<(&CaseRow, String)>> = BTreeMap::new();
     for (index, column) in matrix.columns.iter().enumerate() {
         for row in matrix.rows_of(index) {
@@ -35,7 +36,9 @@ pub fn render(matrix: &Matrix<'_>) -> String {
             };
             let title = format!("{}: {}", column.label, row.id);
             let text = format!("{}: {}\n{}", headline(row), row.message, row.purpose);
-            let file = property(&case_path(column.header, row));
+            let manifest = manifests.get(&row.backend).filter(|_| is_built_in(column.header));
+            let file = manifest.cloned().unwrap_or_else(|| case_path(column.header, row));
+            let file = property(&file);
             let line =
                 format!("::{command} file={file},title={}::{}\n", property(&title), data(&text));
             found.entry(command).or_default().push((row, line));

@@ -58,11 +58,16 @@ pub(crate) fn headline(row: &CaseRow) -> String {
     }
 }
 
+/// Returns whether the cases are those that come with boxproof.
+pub(crate) fn is_built_in(header: &Header) -> bool {
+    matches!(header.corpus.source.as_str(), "embedded" | "built-in")
+}
+
 /// The path of the case's file, in the repository where the corpus is built in.
 #[must_use]
 pub fn case_path(header: &Header, row: &CaseRow) -> String {
     let root = match header.corpus.source.as_str() {
-        "embedded" | "built-in" => "cases/corpus",
+        _ if is_built_in(header) => "cases/corpus",
         source => source.trim_start_matches("./").trim_end_matches('/'),
     };
     let file = row.file.clone().unwrap_or_else(|| {

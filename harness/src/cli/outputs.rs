@@ -1,6 +1,7 @@
 //! Further forms of a run's results, each in a file of its own: arguments of `run`, `report` and
 //! `matrix`.
 
+use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
 use boxproof_reports::{Matrix, annotations, badge, html, junit, markdown, sarif, tap};
@@ -115,14 +116,14 @@ fn page(form: OutputForm, matrix: &Matrix<'_>) -> Result<String, String> {
     }
 }
 
-/// Shows findings beside the code where a GitHub runner listens. On standard error, for standard
-/// output may be a file.
-pub(super) fn annotate(matrix: &Matrix<'_>) {
+/// Shows findings beside the code where a GitHub runner listens; `manifests` are files by backend.
+/// On standard error, for standard output may be a file.
+pub(super) fn annotate(matrix: &Matrix<'_>, manifests: &BTreeMap<String, String>) {
     if std::env::var_os("GITHUB_ACTIONS").is_some_and(|value| value == "true") {
         // As with every note: there is no other place to say that this one cannot be written to.
         let _ = std::io::Write::write_all(
             &mut std::io::stderr().lock(),
-            annotations::render(matrix).as_bytes(),
+            annotations::render(matrix, manifests).as_bytes(),
         );
     }
 }

@@ -1,5 +1,6 @@
 //! `boxproof report`: renders run records that were written before.
 
+use std::collections::BTreeMap;
 use std::ffi::OsStr;
 use std::path::PathBuf;
 
@@ -71,6 +72,6 @@ pub(super) fn run(args: &ReportArgs) -> Result<i32, CliFailure> {
             ));
         }
     }
-    annotate(&matrix);
+    annotate(&matrix, &BTreeMap::new());
     Ok(i32::from(if kept { ExitCode::Expected } else { ExitCode::Unlearnt }.code()))
 }

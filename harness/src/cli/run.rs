@@ -1,6 +1,7 @@
 //! `boxproof run`: cases against backends, the matrix on stdout, the record in a file.
 
-use std::path::PathBuf;
+use std::collections::BTreeMap;
+use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 
 use boxproof_cases::{FrozenSet, Suite};
@@ -18,9 +19,11 @@ use super::user::{UserArgs, become_run_user};
 use super::{
     CaseArgs, CliFailure, FailureDetail, backends, note, print, records, terminal_options, unusable,
 };
-use crate::backend::SettledUser;
+use crate::backend::{Backend, SettledUser};
 use crate::blind::SampleShare;
+use crate::known::KnownFailures;
 use crate::output::ReportOutput;
+use crate::plain_file;
 use crate::plan::PairScope;
 use crate::selection::{CaseSelection, parse_shard};
 use crate::session::{CompletedRun, RunConclusion, SessionRequest, conduct, tools_for};
@@ -54,6 +57,9 @@ pub(super) struct RunArgs {
     /// A backend that is not installed is no failure.
     #[arg(long)]
     allow_missing: bool,
+    /// The known failures of the one backend, instead of the list beside its manifest.
+    #[arg(long, value_name = "FILE")]
+    known: Option<PathBuf>,
     /// Run cases even where the backend does not claim what they need.
     #[arg(long)]
     all: bool,
@@ -169,7 +175,10 @@ fn conclude(
     let frozen = frozen.map_err(CliFailure::usage)?;
     // They start up while the backends are asked.
     let tools = tools_for(&suite, &selection);
-    let backends = backends(&args.backends, settled)?;
+    let mut backends = backends(&args.backends, settled)?;
+    if let Some(file) = &args.known {
+        excuse(&mut backends, file)?;
+    }
     let request = SessionRequest {
         suite,
         selection,
@@ -187,6 +196,19 @@ fn conclude(
     };
     let mut follower = RunFollower::new(args.fail_fast.then_some(args.strict));
     Ok(conduct(&request, tools, &mut follower)?)
+}
+
+/// Gives the only one of `backends` the known failures in `file`.
+fn excuse(backends: &mut [Backend], file: &Path) -> Result<(), CliFailure> {
+    let [backend] = backends else {
+        return Err(CliFailure::usage("--known: a list is about one backend; name one --backend"));
+    };
+    let text = plain_file::read_text(file, KNOWN_LIMIT).map_err(|error| {
+        CliFailure::usage(format!("--known {}: cannot be read: {error}", file.display()))
+    })?;
+    let known = KnownFailures::parse(file, &text, &backend.name);
+    backend.known = known.map_err(|error| CliFailure::usage(error.to_string()))?;
+    Ok(())
 }
 
 /// Keeps what was judged before `signal` came; returns the exit code.
@@ -243,13 +265,25 @@ fn finish(
         note(stale);
     }
     let options = ExitOptions { strict: args.strict, allow_missing: args.allow_missing };
-    annotate(&matrix);
+    annotate(&matrix, &manifests(args, run));
     if !kept {
         return Ok(i32::from(ExitCode::Unlearnt.code()));
     }
     let code = exit_code(&run.rows, options, &run.header.backends).code();
     // A list of known failures that is wrong is as red as a failure.
     Ok(i32::from(if code == 0 && !finished.stale.is_empty() { 1 } else { code }))
+}
+
+/// Returns the files that the backends of `run` were named by: a finding on a built-in case belongs
+/// there, for the reader's repository has no file of that case.
+fn manifests(args: &RunArgs, run: &Run) -> BTreeMap<String, String> {
+    let named = run.header.backends.iter().zip(&args.backends);
+    let files = named.filter_map(|(backend, spec)| {
+        let is_file = [".yaml", ".yml", "/"].iter().any(|part| spec.contains(part));
+        let file = is_file.then(|| Path::new(spec).canonicalize().ok()).flatten()?;
+        Some((backend.name.clone(), file.to_str()?.to_owned()))
+    });
+    files.collect()
 }
 
 /// Returns `page`, with the `slowest` rows before its last line, and the duration of the run in it.
@@ -270,6 +304,9 @@ fn timed(page: &str, rows: &[CaseRow], slowest: usize, took: Duration) -> String
     };
     format!("{body}{slowest}{last} in {:.1} s\n", took.as_secs_f64())
 }
+
+/// The most bytes of a list of known failures.
+const KNOWN_LIMIT: u64 = 1 << 20;
 
 /// The most bytes GitHub takes for a job summary.
 pub(super) const GITHUB_LIMIT: usize = 65_535;

@@ -10,6 +10,8 @@ mod models_support;
 #[path = "../support/mod.rs"]
 mod support;
 
+#[cfg(target_os = "linux")]
+mod action;
 mod answers;
 mod arms;
 mod backends;

@@ -1,6 +1,8 @@
 //! Forms that other programs read: parsed by other people's parsers, also where every text of the
 //! record is hostile.
 
+use std::collections::BTreeMap;
+
 use boxproof_reports::{
     CaseRow, KnownFailure, Level, Outcome, Run, StreamText, Verdict, annotations, badge, junit,
     merge, merge_partial, record, sarif, tap,
@@ -139,7 +141,7 @@ fn hostile_texts_stay_texts(#[case] text: String) {
     assert_eq!(points.matches(" # TODO ").count(), 1, "the known failure alone");
     assert_eq!(points.matches(" # SKIP ").count(), 0);
 
-    let commands = annotations::render(&matrix);
+    let commands = annotations::render(&matrix, &BTreeMap::new());
     assert_eq!(commands.lines().count(), 10);
     assert!(commands.lines().all(|line| line.starts_with("::error ") && line.len() < 16_384));
     assert!(commands.lines().all(|line| !line.contains(['\r', '\u{1b}', '\0'])));
@@ -149,6 +151,20 @@ fn hostile_texts_stay_texts(#[case] text: String) {
         let properties = line.split("::").nth(1).unwrap();
         properties.matches(',').count() <= 1 && !properties.contains(":")
     }));
+}
+
+#[test]
+fn a_finding_on_a_built_in_case_is_shown_at_the_manifest() {
+    let runs = [failing("broken", 1)];
+    let matrix = merge(&runs).unwrap();
+    let manifests = BTreeMap::from([("box".to_owned(), "/r/box,a.yaml".to_owned())]);
+    let commands = annotations::render(&matrix, &manifests);
+    assert!(commands.starts_with("::error file=/r/box%2Ca.yaml,title="), "{commands}");
+    let mut own = failing("broken", 1);
+    own.header.corpus.source = "./mine".to_owned();
+    let runs = [own];
+    let commands = annotations::render(&merge(&runs).unwrap(), &manifests);
+    assert!(commands.starts_with("::error file=mine/"), "{commands}");
 }
 
 #[test]

@@ -1,6 +1,7 @@
 //! The example records and their renderings under `golden/`, byte for byte. `UPDATE_GOLDEN=1`
 //! rewrites them.
 
+use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
 use boxproof_reports::record::read;
@@ -72,7 +73,7 @@ fn pages_for_other_programs() {
             ("results.sarif", sarif::render(&matrix).unwrap()),
             ("results.tap", tap::render(&matrix)),
             ("badge.json", badge::render(&matrix)),
-            ("annotations.txt", annotations::render(&matrix)),
+            ("annotations.txt", annotations::render(&matrix, &BTreeMap::new())),
         ];
         for (file, page) in pages {
             golden(&directory(name).join(file), page.as_bytes());
