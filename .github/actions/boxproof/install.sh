@@ -56,6 +56,7 @@ verify() {
         fail "the archive carries no attestation of release v$version"
 }
 
+# shellcheck disable=SC2153 # an input of the action
 case $VERSION in
     source) build "version: source asks for a build" ;;
     */*)

@@ -1,0 +1,26 @@
+#!/usr/bin/env bash
+# Builds the program for TARGET by the profile `dist` and packs it as `cargo binstall` looks for it,
+# with its checksum and its list of components: archive.sh TARGET DIRECTORY.
+set -euo pipefail
+target=$1
+mkdir -p "$2"
+directory=$(cd "$2" && pwd)
+cd "$(dirname "${BASH_SOURCE[0]}")/../.."
+version=$(sed -n 's/^version = "\(.*\)"$/\1/p' Cargo.toml | head -n 1)
+name=boxproof-$target-v$version
+
+rustup target add "$target"
+# The oldest macOS that is still served.
+MACOSX_DEPLOYMENT_TARGET=${MACOSX_DEPLOYMENT_TARGET:-14.0} \
+    cargo build --profile dist --locked --package boxproof --target "$target"
+staged=$(mktemp -d)
+trap 'rm -rf "$staged"' EXIT
+mkdir "$staged/$name"
+cp "${CARGO_TARGET_DIR:-target}/$target/dist/boxproof" README.md LICENSE-APACHE LICENSE-MIT CHANGELOG.md "$staged/$name/"
+size=$(wc -c <"$staged/$name/boxproof")
+echo "$name/boxproof: $size bytes"
+[ "$size" -le $((15 << 20)) ] || { echo "the program is larger than 15 MiB"; exit 1; }
+cargo metadata --format-version 1 --locked --filter-platform "$target" |
+    python3 .github/packaging/sbom.py >"$directory/$name.cdx.json"
+tar -C "$staged" -czf "$directory/$name.tgz" "$name"
+(cd "$directory" && if command -v sha256sum >/dev/null; then sha256sum "$name.tgz"; else shasum -a 256 "$name.tgz"; fi >"$name.tgz.sha256")
