@@ -155,12 +155,12 @@ fn hostile_texts_stay_texts(#[case] text: String) {
 
 #[test]
 fn a_finding_on_a_built_in_case_is_shown_at_the_manifest() {
-    let runs = [failing("broken", 1)];
+    let runs = [failing("broken", 2)];
     let matrix = merge(&runs).unwrap();
     let manifests = BTreeMap::from([("box".to_owned(), "/r/box,a.yaml".to_owned())]);
     let commands = annotations::render(&matrix, &manifests);
     assert!(commands.starts_with("::error file=/r/box%2Ca.yaml,title="), "{commands}");
-    let mut own = failing("broken", 1);
+    let mut own = failing("broken", 2);
     own.header.corpus.source = "./mine".to_owned();
     let runs = [own];
     let commands = annotations::render(&merge(&runs).unwrap(), &manifests);
