@@ -162,7 +162,8 @@ fn endings_noise_and_residue_are_those_of_the_manifest() {
 #[test]
 fn another_program_can_be_tried_and_a_missing_one_teaches_nothing() {
     let place = Place::with(&[("fs/one", DENIED)]);
-    place.write("box.yaml", "name: box\nsummary: Runs it.\nprogram: env\nargv: '{{ command }}'\n");
+    let manifest = "name: box\nsummary: Runs it.\nprogram: env\nargv: '{{ command }}'\n";
+    place.write("box.yaml", &format!("{manifest}{TOLD}"));
     let (cases, spec) = (place.arg("corpus"), place.arg("box.yaml"));
     let script = export(&place, &["fs/one", "--backend", &spec, "--cases", &cases]);
     sh(&script, &[]).exits(0);

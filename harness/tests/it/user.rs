@@ -5,11 +5,12 @@
 
 use std::os::unix::fs::{MetadataExt, PermissionsExt};
 
+use crate::support::fakes::TOLD;
 use crate::support::{Place, Ran, WORKS, account, has};
 use nix::unistd::geteuid;
 
 /// A backend for ordinary users, like every one that says nothing else.
-const TOOL: &str = "{name: tool, summary: T., program: env, argv: '{{ command }}', claims: all}\n";
+const TOOL: &str = "name: tool\nsummary: T.\nprogram: env\nargv: '{{ command }}'\nclaims: all\n";
 
 /// A case for one kind of user only.
 fn only(fact: &str) -> String {
@@ -19,7 +20,7 @@ fn only(fact: &str) -> String {
 /// A place that everybody can look into, with a backend and a case for each kind of user.
 fn open_place() -> Place {
     let place = Place::with(&[("a/ordinary", &only("ordinary_user")), ("a/root", &only("root"))]);
-    place.write("tool.yaml", TOOL);
+    place.write("tool.yaml", &format!("{TOOL}{TOLD}"));
     std::fs::set_permissions(place.path(""), PermissionsExt::from_mode(0o755)).unwrap();
     place
 }

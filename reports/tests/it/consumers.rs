@@ -157,7 +157,7 @@ fn hostile_texts_stay_texts(#[case] text: String) {
 fn a_finding_on_a_built_in_case_is_shown_at_the_manifest() {
     let runs = [failing("broken", 2)];
     let matrix = merge(&runs).unwrap();
-    let manifests = BTreeMap::from([("box".to_owned(), "/r/box,a.yaml".to_owned())]);
+    let manifests = BTreeMap::from([(runs[0].rows[0].backend.clone(), "/r/box,a.yaml".to_owned())]);
     let commands = annotations::render(&matrix, &manifests);
     assert!(commands.starts_with("::error file=/r/box%2Ca.yaml,title="), "{commands}");
     let mut own = failing("broken", 2);
