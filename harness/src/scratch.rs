@@ -88,7 +88,12 @@ impl ScratchDirectory {
         janitor::clear_dead_runs(&made.base);
         let path = made.base.join(&run_id);
         let lock = made.lock;
-        let (alive, janitor) = janitor::start(&path, &run_id, made.emptied.clone(), &lock)?;
+        let started = janitor::start(&path, &run_id, made.emptied.clone(), &lock);
+        let (alive, janitor) = started.inspect_err(|_| {
+            // No janitor is there to do it.
+            let _ = std::fs::remove_dir(&path);
+            base::remove_empty(&made.emptied);
+        })?;
         let mut scratch = Self {
             path,
             run_id,

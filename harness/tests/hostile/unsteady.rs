@@ -22,7 +22,6 @@ pub(crate) fn rows() -> Vec<HostileRow> {
     vec![
         row("open-in-every-second-start", false, open_first as fn(&RowContext)),
         row("open-in-the-other-start", false, open_second),
-        row("crashes-in-every-first-start", false, crashes_first),
         row("three-seconds-slower", false, slow),
         row("boss-stopped-for-a-while", true, stopped_boss),
         row("ten-runs-at-once", true, ten_runs),
@@ -52,25 +51,6 @@ fn open_second(context: &RowContext) {
     let ran = context.run(&every_second(context, false), &own);
     ran.is_bounded();
     assert_eq!((ran.verdict(OUTSIDE).as_str(), ran.code), ("under-block blind", 1), "{ran:#?}");
-}
-
-/// Checks that a crash in place of an allowed act counts, and that a row which passes on another try
-/// keeps the first one and is counted by the last line of the run.
-fn crashes_first(context: &RowContext) {
-    let crashes = |id: &str| {
-        let before = format!("mkdir $STATE/{id} 2>/dev/null && exit 139");
-        context.run_own(&context.native("crashes", &before, ""), &[&format!("host/{id}")])
-    };
-    let ran = crashes("hello");
-    ran.is_bounded();
-    assert_eq!((ran.verdict(HELLO).as_str(), ran.code), ("over-block exit", 1), "{ran:#?}");
-    let ran = crashes("outside");
-    ran.is_bounded();
-    let row = ran.row(OUTSIDE);
-    let tries = row["earlier"].as_array().map_or(0, Vec::len);
-    assert_eq!((ran.verdict(OUTSIDE).as_str(), tries), ("pass", 1), "{ran:#?}");
-    assert_eq!(row["outcome"], "flaky", "{ran:#?}");
-    assert!(ran.stdout.contains("1 pass (1 flaky"), "{ran:#?}");
 }
 
 /// Checks that a backend that takes three seconds to start is not accused.

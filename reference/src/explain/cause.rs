@@ -101,6 +101,9 @@ pub(super) fn last(
     Some(FailureCause { denial: last.denial, also })
 }
 
+/// Builtins of a shell that touch no file but by a redirection.
+const BUILTINS: [&str; 3] = ["read", "true", ":"];
+
 /// Programs that only show their input or arguments.
 const SHOWING: [&str; 22] = [
     "cat", "grep", "egrep", "fgrep", "rg", "head", "tail", "sed", "awk", "gawk", "mawk", "cut",
@@ -143,7 +146,9 @@ pub(super) fn decides(
 ) -> bool {
     if deciders.own.is_empty() {
         // Only an `exit` is left, which was given its status; a shell of its own has no other.
-        let known = |step: &&ScriptCommand| LOOKING.contains(&step.program());
+        let known = |step: &&ScriptCommand| {
+            LOOKING.contains(&step.program()) || BUILTINS.contains(&step.program())
+        };
         return !deciders.feeders.is_empty() || steps.iter().all(known);
     }
     let named = |step: &ScriptCommand| {
