@@ -1,5 +1,6 @@
 //! The verbs: plan, run, judge and collect, and what they act on.
 
+pub mod arm_context;
 pub mod backend;
 pub mod blind;
 mod byte_search;

@@ -11,11 +11,12 @@ use nix::sys::stat::{Mode, umask};
 use nix::unistd::{Pid, Uid, setsid};
 use serde::{Deserialize, Serialize};
 
+use crate::arm_context::ArmContext;
 use crate::execution::{ArmKind, ArmRecord, ArmReport};
 use crate::names::ArmNames;
 use crate::probe::InstalledProbe;
 use crate::removal::OwnedDirectory;
-use crate::run::{ArmContext, run_arm};
+use crate::run::run_arm;
 use crate::schedule::{ArmJob, JobSchedule};
 use crate::workspace::HeldDirectories;
 use crate::{strays, sweep, sys};

@@ -9,13 +9,14 @@ use clap::ValueEnum;
 
 use super::user::settle_questions;
 use super::{CaseArgs, CliFailure, backends, me, note, print, print_text, unusable};
+use crate::arm_context::ArmContext;
 use crate::backend::Backend;
 use crate::execution::ArmKind;
 use crate::output::OutputDirectory;
 use crate::repro::{
     LIBRARY, PROBE, SCRIPT, ScriptSubject, arm_word, obstacle, preview, question_script, script,
 };
-use crate::run::{ArmContext, RenderedArm, render, render_question};
+use crate::run::{RenderedArm, render, render_question};
 use crate::scratch::{self, ScratchDirectory};
 
 /// Arguments of `repro`.

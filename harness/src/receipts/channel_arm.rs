@@ -15,10 +15,10 @@ use super::execd::Execd;
 use super::observation::{ChannelObservation, MarkerAction};
 use super::processes::{ChannelSandbox, ChannelStack};
 use super::{audit_fakes, quiescence, secret_scan};
+use crate::arm_context::ArmContext;
 use crate::backend::{Backend, BackendKind, ChannelCommands};
 use crate::execution::{ArmKind, ArmRecord};
 use crate::removal;
-use crate::run::ArmContext;
 use crate::sweep::{self, Traces};
 use crate::sys;
 

@@ -26,8 +26,7 @@ mod watched_child;
 
 use std::cell::Cell;
 use std::collections::BTreeMap;
-use std::os::fd::BorrowedFd;
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 use std::time::{Duration, Instant};
 
 use base64::Engine as _;
@@ -46,6 +45,7 @@ pub use watch::SETTLED;
 use watch::{WatchInputs, WatchOutcome, watch};
 use watched_child::WatchedChild;
 
+use crate::arm_context::ArmContext;
 use crate::backend::{Backend, BackendKind, DoubleReply, LaunchContext, LaunchError, LaunchPlan};
 use crate::execution::{ArmKind, ArmRecord, ArmReport, BrokenStep, ProcessExit, RunReport};
 use crate::names::ArmNames;
@@ -53,19 +53,6 @@ use crate::shortage;
 use crate::sweep::{self, Baseline, RunSurvivors, SharedObjects, Traces};
 use crate::workspace::{ArmWorkspace, base_env};
 use stream::{RawStreams, read_streams};
-
-/// The context that every arm of a run shares.
-#[derive(Debug, Clone, Copy)]
-pub struct ArmContext<'a> {
-    /// The worker's own directory.
-    pub directory: &'a Path,
-    /// The probe program.
-    pub probe: &'a Path,
-    /// The run's word, which tells how its directories are called.
-    pub run_id: &'a str,
-    /// The socket of the process that asked for the arm; when it hangs up, the arm is abandoned.
-    pub boss: Option<BorrowedFd<'a>>,
-}
 
 /// The reason for an arm to have no report.
 enum ArmError {

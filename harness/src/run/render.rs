@@ -4,7 +4,8 @@ use boxproof_cases::Case;
 use boxproof_cases::protocol::Policy;
 use boxproof_cases::vars::VariableValues;
 
-use super::{ArmContext, ArmError, Runner, commandline};
+use super::{ArmError, Runner, commandline};
+use crate::arm_context::ArmContext;
 use crate::backend::{Backend, LaunchPlan};
 use crate::execution::ArmKind;
 use crate::names::ArmNames;

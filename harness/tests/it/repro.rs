@@ -6,10 +6,11 @@ use std::path::Path;
 use std::process::Command;
 
 use crate::support::{BOXPROOF, DENIED, IMPOSSIBLE, Place, Ran, WORKS, has};
+use boxproof::arm_context::ArmContext;
 use boxproof::backend::{Backend, BackendKind, SettledUser, resolve};
 use boxproof::execution::ArmKind;
 use boxproof::repro::{ScriptSubject, obstacle, question_script, script};
-use boxproof::run::{ArmContext, render, render_question};
+use boxproof::run::{render, render_question};
 use boxproof_cases::case::{Control, RunSpec};
 use boxproof_cases::{Case, Suite};
 use rstest::rstest;
