@@ -12,7 +12,7 @@ const UNHEARD: &str =
 const UNSEEN: &str = "its processes are not in the host's /proc, where this case looks for them";
 
 /// The reason for a double that only keeps silent to have no twin: it must fail without one.
-const ONE_ANSWER: &str = "it says the same whatever the policy is";
+const ONE_ANSWER: &str = "its answer does not depend on the policy";
 
 /// Returns why the arm `kind` of `case` cannot be asked of `backend`, if it cannot.
 pub(super) fn reason(case: &Case, kind: ArmKind, backend: &Backend) -> Option<&'static str> {

@@ -1,10 +1,17 @@
 //! Backends and runs that differ from one moment to the next: flaky, slow, stopped for a while, and
 //! many runs at once.
 
+use std::fs::File;
+use std::io::{BufRead, BufReader};
+use std::os::fd::AsFd;
+use std::os::unix::fs::{OpenOptionsExt, PermissionsExt};
 use std::process::Child;
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
+use nix::poll::{PollFd, PollFlags, PollTimeout, poll};
 use nix::sys::signal::{Signal, kill};
+use nix::sys::stat::Mode;
+use rustix::process::{Pid, PidfdFlags, pidfd_open};
 
 use crate::context::{BOTH, FinishedRun, HELLO, HostileRow, OUTSIDE, RowContext};
 use crate::short_host::accuses_no_one;
@@ -64,7 +71,10 @@ fn slow(context: &RowContext) {
 /// Stops the main process alone for longer than its cases take: the workers' answers wait for it.
 fn stopped_boss(context: &RowContext) {
     let main = "$(cut -d ' ' -f 4 /proc/$PPID/stat)";
-    let script = format!("echo {main} > $STATE/boss.new; mv $STATE/boss.new $STATE/boss");
+    let boss = context.place.path("state/boss");
+    nix::unistd::mkfifo(&boss, Mode::empty()).unwrap();
+    std::fs::set_permissions(&boss, PermissionsExt::from_mode(0o666)).unwrap();
+    let script = format!("if mkdir $STATE/first 2>/dev/null; then echo {main} > $STATE/boss; fi");
     let spec = context.native("stops", &script, "");
     let own = context.own_cases(&[HELLO, OUTSIDE]);
     let own: Vec<&str> = own.iter().map(String::as_str).collect();
@@ -78,16 +88,19 @@ fn stopped_boss(context: &RowContext) {
 
 /// Stops the process that the backend names for [`STANDSTILL`].
 fn stop_boss(context: &RowContext) {
-    let file = context.place.path("state/boss");
-    let deadline = Instant::now() + Duration::from_secs(30);
-    while !file.exists() {
-        assert!(Instant::now() < deadline, "no arm began");
-        std::thread::sleep(Duration::from_millis(5));
-    }
-    let boss = std::fs::read_to_string(&file).unwrap().trim().parse().unwrap();
-    let boss = nix::unistd::Pid::from_raw(boss);
+    let mut options = File::options();
+    let options = options.read(true).custom_flags(libc::O_NONBLOCK);
+    let named = options.open(context.place.path("state/boss")).unwrap();
+    let mut fds = [PollFd::new(named.as_fd(), PollFlags::POLLIN)];
+    assert_eq!(poll(&mut fds, PollTimeout::from(30_000_u16)), Ok(1), "no arm began");
+    let mut line = String::new();
+    BufReader::new(named).read_line(&mut line).unwrap();
+    let boss = nix::unistd::Pid::from_raw(line.trim().parse().unwrap());
+    let process = pidfd_open(Pid::from_raw(boss.as_raw()).unwrap(), PidfdFlags::empty()).unwrap();
     kill(boss, Signal::SIGSTOP).unwrap();
-    std::thread::sleep(STANDSTILL);
+    let mut fds = [PollFd::new(process.as_fd(), PollFlags::POLLIN)];
+    let standstill = PollTimeout::try_from(STANDSTILL).unwrap();
+    assert_eq!(poll(&mut fds, standstill), Ok(0), "it ended while it was stopped");
     kill(boss, Signal::SIGCONT).unwrap();
 }
 

@@ -1,5 +1,5 @@
-//! The reusable action: its steps are executed as a runner does, by plain shell, in a repository of
-//! somebody else's with a sandbox of its own.
+//! The reusable action: its steps are executed as a runner does, by plain shell, in a foreign
+//! repository with a sandbox of its own.
 
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};

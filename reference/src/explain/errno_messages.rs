@@ -146,7 +146,7 @@ fn named(name: &str) -> Option<RefusalClass> {
     }
 }
 
-/// Messages of programs that give the same reason, or none, whatever kept them from a file.
+/// Messages of programs that give one reason, or none, for every failure to use a file.
 const UNREASONED: [&str; 5] = [
     "cannot find module",
     "could not access",
