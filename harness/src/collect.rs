@@ -1,8 +1,10 @@
 //! Collecting: judgements set against plan and known failures, as header and rows of the record.
 
 mod arms;
+pub mod evidence;
 
 use std::collections::{BTreeMap, BTreeSet};
+use std::path::PathBuf;
 
 use boxproof_cases::{Case, FrozenSet, RequirementId};
 use boxproof_reports::{
@@ -11,13 +13,14 @@ use boxproof_reports::{
 };
 
 use crate::backend::Backend;
+use crate::case_pair::CasePair;
 use crate::execution::CaseExecution;
 use crate::host::HostFacts;
 use crate::judge::Judgement;
 use crate::known::{CaseOutcome, KnownFailures as Listed, RunSetting, StaleReason};
 use crate::plan::{PlannedAction, RunPlan};
 use crate::session_request::SessionRequest;
-use crate::tries::{BlindLooks, RunTries};
+use crate::tries::{BlindLooks, JudgedPairs, RunTries};
 use arms::{arm_rows, bounded};
 
 /// Returns the provenance of the run that `request` asked for.
@@ -67,7 +70,19 @@ pub fn header(
             request.suite.is_embedded().then(|| built_in.to_owned())
         }),
         commit: request.commit.clone(),
+        case_files: case_files(request, plan),
     }
+}
+
+/// The text of each file with a planned case.
+fn case_files(request: &SessionRequest, plan: &RunPlan) -> BTreeMap<String, String> {
+    let cases = plan.cases.iter().map(|planned| &request.suite.cases[planned.case]);
+    let files: BTreeSet<&PathBuf> = cases.map(|case| &case.file).collect();
+    let text = |file: &PathBuf| {
+        let text = request.suite.files.get(file)?;
+        Some((file.display().to_string(), text.clone()))
+    };
+    files.into_iter().filter_map(text).collect()
 }
 
 /// The requirements that planned cases cite.
@@ -114,17 +129,21 @@ pub(crate) fn rows(
     let row = |planned: &crate::plan::PlannedCase| {
         let case = &request.suite.cases[planned.case];
         let backend = &request.backends[planned.backend];
-        let pair = (planned.case, planned.backend);
+        let pair = planned.pair();
         match (&planned.what, tries.last.get(&pair)) {
             (PlannedAction::Skip { verdict, reason }, _) => {
                 skipped(case, backend, *verdict, reason)
             }
             (PlannedAction::Run, Some((execution, judgement))) => {
                 let row = concluded(request, case, backend, execution, judgement);
-                let row = with_look(row, looks.get(&pair));
-                let earlier = tries.earlier.get(&pair).map(earlier_try).into_iter().collect();
+                let look = looks.get(&pair);
+                let row = with_look(row, look.map(|(look, _)| look));
+                let earlier: Vec<_> = tries.earlier.get(&pair).into_iter().collect();
+                let ordinary = look.and_then(|(_, seen)| seen.as_ref());
+                let evidence = evidence::gather(execution, &earlier, ordinary);
+                let earlier = earlier.into_iter().map(earlier_try).collect();
                 with_outcome(
-                    CaseRow { earlier, ..row },
+                    CaseRow { earlier, evidence: Some(evidence), ..row },
                     backend.known.for_suite(&request.suite),
                     &setting(backend),
                 )
@@ -132,7 +151,7 @@ pub(crate) fn rows(
             (PlannedAction::Run, None) => {
                 let row = skipped(case, backend, Verdict::Error, "harness");
                 CaseRow {
-                    message: "the case was planned but not executed".to_owned(),
+                    message: evidence::NOT_EXECUTED.to_owned(),
                     outcome: Outcome::Unexpected,
                     ..row
                 }
@@ -153,23 +172,19 @@ pub(crate) fn rows(
 /// The row of a pair that was judged.
 pub fn row(
     request: &SessionRequest,
-    (case, backend): (usize, usize),
+    pair: CasePair,
     (execution, judgement): (&CaseExecution, &Judgement),
     setting: &impl Fn(&Backend) -> RunSetting,
 ) -> CaseRow {
-    let (case, backend) = (&request.suite.cases[case], &request.backends[backend]);
+    let (case, backend) = (&request.suite.cases[pair.case], &request.backends[pair.backend]);
     let row = concluded(request, case, backend, execution, judgement);
     with_outcome(row, backend.known.for_suite(&request.suite), &setting(backend))
 }
 
 /// Takes out the rows of what a run that was cut short did not come to.
-pub fn keep_judged(
-    request: &SessionRequest,
-    rows: &mut Vec<CaseRow>,
-    judged: &std::collections::HashMap<(usize, usize), (CaseExecution, Judgement)>,
-) {
-    let name = |pair: &(usize, usize)| {
-        let (case, backend) = (&request.suite.cases[pair.0], &request.backends[pair.1]);
+pub fn keep_judged(request: &SessionRequest, rows: &mut Vec<CaseRow>, judged: &JudgedPairs) {
+    let name = |pair: &CasePair| {
+        let (case, backend) = (&request.suite.cases[pair.case], &request.backends[pair.backend]);
         (case.id.as_str(), backend.name.as_str())
     };
     let judged: BTreeSet<_> = judged.keys().map(name).collect();
@@ -235,6 +250,7 @@ fn skipped(case: &Case, backend: &Backend, verdict: Verdict, reason: &str) -> Ca
         earlier: Vec::new(),
         blind: None,
         reproduce: None,
+        evidence: None,
     }
 }
 
@@ -253,22 +269,30 @@ fn concluded(
     execution: &CaseExecution,
     judgement: &Judgement,
 ) -> CaseRow {
-    let arms = arm_rows(execution);
     let spec = shell_word(&backend.spec);
     let all = if request.all { " --all" } else { "" };
     let reproduce =
         format!("boxproof run '{}' --backend {spec} --verbose{all}{}", case.id, request.reproduce);
+    let row = skipped(case, backend, judgement.verdict, &judgement.reason);
+    with_judgement(CaseRow { reproduce: Some(reproduce), ..row }, execution, judgement)
+}
+
+/// Returns `row` with what was seen of its case and concluded from that.
+pub fn with_judgement(row: CaseRow, execution: &CaseExecution, judgement: &Judgement) -> CaseRow {
+    let arms = arm_rows(execution);
     CaseRow {
+        verdict: judgement.verdict,
+        reason: judgement.reason.clone(),
         message: bounded(&judgement.message),
         twin: judgement.twin,
         duration_ms: arms.iter().map(|arm| arm.duration_ms).sum(),
         arms,
-        reproduce: Some(reproduce),
-        ..skipped(case, backend, judgement.verdict, &judgement.reason)
+        ..row
     }
 }
 
-fn earlier_try((execution, judgement): &(CaseExecution, Judgement)) -> EarlierTry {
+/// Returns what a record tells of an earlier try.
+pub fn earlier_try((execution, judgement): &(CaseExecution, Judgement)) -> EarlierTry {
     EarlierTry {
         verdict: judgement.verdict,
         reason: judgement.reason.clone(),
@@ -283,7 +307,12 @@ fn with_look(row: CaseRow, look: Option<&BlindLook>) -> CaseRow {
     let Some(look) = look else { return row };
     let differs = look.shown == BlindShown::Differs;
     let reproduce = row.reproduce.map(|line| if differs { line + " --blind all" } else { line });
-    CaseRow { blind: Some(BlindLook { saw: bounded(&look.saw), ..look.clone() }), reproduce, ..row }
+    CaseRow { blind: Some(told_look(look)), reproduce, ..row }
+}
+
+/// Returns what a record tells of a second look.
+pub fn told_look(look: &BlindLook) -> BlindLook {
+    BlindLook { saw: bounded(&look.saw), ..look.clone() }
 }
 
 /// Quotes `word` so that a shell takes it for one word.
@@ -330,7 +359,7 @@ mod tests {
     use super::arms::{short, telling};
     use super::*;
     use crate::execution::{
-        ArmRecord, ArmReport, CapturedStream, ProbeObservation, ProcessExit, RunReport,
+        ArmRecord, ArmReport, ArmSet, CapturedStream, ProbeObservation, ProcessExit, RunReport,
     };
     use crate::known::{CivilDate, SystemName};
     use crate::plan::PlannedCase;
@@ -369,7 +398,8 @@ mod tests {
     /// The one row that comes of a plan and what was judged.
     fn row(what: PlannedAction, judged: Option<(CaseExecution, Judgement)>) -> CaseRow {
         let plan = RunPlan { cases: vec![PlannedCase { case: 0, backend: 0, what }] };
-        let last: HashMap<_, _> = judged.map(|judged| ((0, 0), judged)).into_iter().collect();
+        let last: HashMap<_, _> =
+            judged.map(|judged| (CasePair { case: 0, backend: 0 }, judged)).into_iter().collect();
         let tries = RunTries { last, earlier: HashMap::new() };
         let mut rows = rows(&request(), &plan, (&tries, &BlindLooks::new()), &setting);
         assert_eq!(rows.len(), 1);
@@ -407,8 +437,8 @@ mod tests {
         }
     }
 
-    fn arm(runs: Vec<RunReport>, duration_ms: f64) -> Option<ArmRecord> {
-        Some(ArmRecord::Done(Box::new(ArmReport {
+    fn arm(runs: Vec<RunReport>, duration_ms: f64) -> ArmRecord {
+        ArmRecord::Done(Box::new(ArmReport {
             nonce: "n".to_owned(),
             runs,
             broken: None,
@@ -417,13 +447,14 @@ mod tests {
             laid: BTreeMap::new(),
             appeared: Vec::new(),
             leaks: Vec::new(),
+            outlasting: Vec::new(),
             shortages: Vec::new(),
             spoilt: Vec::new(),
             unseen: Vec::new(),
             distrust: None,
             strays: Vec::new(),
             duration_ms,
-        })))
+        }))
     }
 
     #[test]
@@ -447,12 +478,11 @@ mod tests {
     #[case(Verdict::UnderBlock, Outcome::Unexpected)]
     #[case(Verdict::Inconclusive, Outcome::Unexpected)]
     fn a_judgement_becomes_a_row(#[case] verdict: Verdict, #[case] outcome: Outcome) {
-        let execution = CaseExecution {
-            control: arm(vec![run(ProcessExit::Code(0))], 1.5),
+        let execution = CaseExecution::Arms(ArmSet {
+            control: Some(arm(vec![run(ProcessExit::Code(0))], 1.5)),
             twin: Some(ArmRecord::Inexpressible("no".to_owned())),
             confined: arm(vec![run(ProcessExit::Signal(9))], 2.0),
-            reply: None,
-        };
+        });
         let row = row(PlannedAction::Run, Some((execution, judgement(verdict, "why"))));
         assert_eq!((row.id.as_str(), row.area.as_str()), ("area/case", "area"));
         assert_eq!((row.verdict, row.outcome, row.level), (verdict, outcome, Level::Should));
@@ -473,8 +503,8 @@ mod tests {
     #[test]
     fn of_several_runs_the_odd_one_is_shown() {
         let runs = [0, 0, 7, 0].map(|code| run(ProcessExit::Code(code)));
-        let Some(ArmRecord::Done(report)) = arm(runs.to_vec(), 1.0) else { panic!("no report") };
-        assert_eq!(telling(&report).unwrap().exit, ProcessExit::Code(7));
+        let arm = arm(runs.to_vec(), 1.0);
+        assert_eq!(telling(arm.done().unwrap()).unwrap().exit, ProcessExit::Code(7));
     }
 
     #[test]

@@ -1,5 +1,7 @@
 //! Observations of the arms of one case: [`CaseExecution`]. Facts only, no judgement.
 
+mod arm_set;
+
 use std::collections::BTreeMap;
 
 use boxproof_cases::case::{Moment, OperationAttempt, TextExpect};
@@ -9,23 +11,24 @@ use serde::{Deserialize, Serialize};
 use sha2::{Digest, Sha256};
 
 use crate::backend::SpecialExit;
-use crate::receipts::observation::ChannelObservation;
+use crate::channel_observation::ChannelObservation;
+pub use arm_set::{ArmKind, ArmRecord, ArmSet, ExecutedArm, ExecutedArms, GatheredArms, is_whole};
 
 /// Everything observed of one case against one backend.
-#[derive(Debug, Clone, PartialEq, Default)]
-pub struct CaseExecution {
-    /// Without a sandbox.
-    pub control: Option<ArmRecord>,
-    /// Same backend, wider policy.
-    pub twin: Option<ArmRecord>,
-    /// Under the policy under test.
-    pub confined: Option<ArmRecord>,
-    /// The reply to a question, instead of arms.
-    pub reply: Option<QueryReply>,
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum CaseExecution {
+    /// The arms of an act.
+    Arms(ArmSet),
+    /// The arms of a receipts channel.
+    Channel(ArmSet<ChannelObservation>),
+    /// The reply to a question, which executes nothing.
+    Answer(QueryReply),
 }
 
 /// The reply to a question.
-#[derive(Debug, Clone, PartialEq)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
 pub enum QueryReply {
     /// An answer.
     Answered(Box<QueryAnswer>),
@@ -38,7 +41,7 @@ pub enum QueryReply {
 }
 
 /// The answer to one question.
-#[derive(Debug, Clone, PartialEq)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct QueryAnswer {
     /// The answer; of a path, the one that is about it. The workspace's directories are `$WS`,
     /// `$OUT`.
@@ -56,7 +59,7 @@ pub struct QueryAnswer {
 }
 
 /// The attempt at a compiled policy, with every variable expanded.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct ModelAttempt {
     /// The deed; paths are absolute and without links.
     pub attempt: OperationAttempt,
@@ -66,32 +69,6 @@ pub struct ModelAttempt {
     pub tmp: String,
     /// The further texts that the policy must have or lack.
     pub text: TextExpect,
-}
-
-/// The three kinds of arm.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
-#[serde(rename_all = "snake_case")]
-pub enum ArmKind {
-    /// Without a sandbox.
-    Control,
-    /// Same backend, wider policy.
-    Twin,
-    /// Under the policy under test.
-    Confined,
-}
-
-/// One arm, done or not.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-#[serde(rename_all = "snake_case")]
-pub enum ArmRecord {
-    /// An executed arm.
-    Done(Box<ArmReport>),
-    /// An executed arm of a receipts channel.
-    Channel(Box<ChannelObservation>),
-    /// The backend cannot be asked this, for this reason.
-    Inexpressible(String),
-    /// The harness could not do it, for this reason.
-    Fault(String),
 }
 
 /// The words for a directory with more entries or levels than one look takes.
@@ -117,6 +94,9 @@ pub struct ArmReport {
     pub appeared: Vec<String>,
     /// The objects that were left behind or crossed into the run, one sentence each.
     pub leaks: Vec<String>,
+    /// The processes that outlived the whole run, one clause each.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub outlasting: Vec<String>,
     /// The resources of which the host was short meanwhile, one clause each.
     #[serde(default)]
     pub shortages: Vec<String>,

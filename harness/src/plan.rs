@@ -5,6 +5,7 @@ use boxproof_cases::{Case, Suite};
 use boxproof_reports::Verdict;
 
 use crate::backend::Backend;
+use crate::case_pair::CasePair;
 use crate::host::HostFacts;
 use crate::selection::CaseSelection;
 
@@ -24,6 +25,13 @@ pub struct PlannedCase {
     pub backend: usize,
     /// The plan for the case.
     pub what: PlannedAction,
+}
+
+impl PlannedCase {
+    /// Returns the case and the backend.
+    pub fn pair(&self) -> CasePair {
+        CasePair { case: self.case, backend: self.backend }
+    }
 }
 
 /// The plan for a case.

@@ -20,7 +20,8 @@ use nix::sys::signal::Signal;
 use nix::unistd::{Pid, getpid};
 use signal_hook::{SigId, low_level};
 
-use crate::execution::{ArmKind, ArmRecord, CaseExecution};
+use crate::case_pair::CasePair;
+use crate::execution::{ExecutedArm, GatheredArms};
 use crate::worker::{WorkerContext, live};
 use crate::{sweep, sys, termination};
 use connection::{BrokenLine, WorkerLine, WorkerMessage};
@@ -53,11 +54,11 @@ const SHRINK: usize = 8;
 /// The end of the run.
 #[derive(Debug)]
 pub enum PoolEnd {
-    /// Every arm was executed: (case, backend) → what was seen.
-    Complete(HashMap<(usize, usize), CaseExecution>),
+    /// Every arm was executed: what was seen.
+    Complete(GatheredArms),
     /// The signal that came first, or none if the caller wants no more; and the observations until
     /// then.
-    Cut(Option<Signal>, HashMap<(usize, usize), CaseExecution>),
+    Cut(Option<Signal>, GatheredArms),
 }
 
 /// The progress of the pool.
@@ -67,10 +68,10 @@ pub struct PoolProgress<'a> {
     pub done: usize,
     /// Of how many.
     pub total: usize,
-    /// The (case, backend) pairs of which an arm was seen since this was told last.
-    pub touched: &'a [(usize, usize)],
+    /// The pairs of which an arm was seen since this was told last.
+    pub touched: &'a [CasePair],
     /// The observations of every pair.
-    pub seen: &'a HashMap<(usize, usize), CaseExecution>,
+    pub seen: &'a GatheredArms,
 }
 
 /// One worker process and what it is doing.
@@ -181,9 +182,9 @@ struct WorkerPool<'a> {
     queues: [Vec<usize>; 2],
     held: HashSet<Exclusive>,
     deaths: HashMap<usize, usize>,
-    seen: HashMap<(usize, usize), CaseExecution>,
+    seen: GatheredArms,
     /// The pairs of which that is news.
-    touched: Vec<(usize, usize)>,
+    touched: Vec<CasePair>,
     done: usize,
     /// The number of bytes of answers that are not small.
     large: usize,
@@ -367,30 +368,24 @@ impl<'a> WorkerPool<'a> {
     }
 
     /// Returns `arm`, whose answer had so many bytes, as far as there is room for it.
-    fn bounded(&mut self, arm: ArmRecord, bytes: usize) -> ArmRecord {
+    fn bounded(&mut self, arm: ExecutedArm, bytes: usize) -> ExecutedArm {
         if bytes > SMALL {
             self.large += bytes;
         }
         match self.large > LARGE && bytes > SMALL {
-            true => ArmRecord::Fault(format!(
+            true => arm.failed(format!(
                 "the arms of this run have left too much to tell: {bytes} bytes more"
             )),
             false => arm,
         }
     }
 
-    fn take(&mut self, job: usize, arm: ArmRecord) {
+    fn take(&mut self, job: usize, arm: ExecutedArm) {
         self.free(job);
         let job = &self.birthright.order.jobs[job];
         let arms = std::iter::repeat_n(arm, job.serves.len());
         for (pair, arm) in job.serves.iter().zip(arms) {
-            let execution = self.seen.entry(*pair).or_default();
-            let slot = match job.arm {
-                ArmKind::Control => &mut execution.control,
-                ArmKind::Twin => &mut execution.twin,
-                ArmKind::Confined => &mut execution.confined,
-            };
-            *slot = Some(arm);
+            self.seen.entry(*pair).or_default().insert(job.arm, arm);
             self.touched.push(*pair);
         }
         self.done += 1;
@@ -416,7 +411,8 @@ impl<'a> WorkerPool<'a> {
                 self.free(job);
                 self.queues[usize::from(worker.waits)].push(job);
             } else {
-                self.take(job, ArmRecord::Fault(why));
+                let case = &self.birthright.order.cases[self.birthright.order.jobs[job].case];
+                self.take(job, ExecutedArm::fault(case, why));
             }
         }
         match self.spawn_worker(worker.waits) {

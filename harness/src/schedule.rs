@@ -8,7 +8,8 @@ use boxproof_cases::Case;
 use boxproof_cases::case::{Control, Exclusive, Twin};
 
 use crate::backend::{Backend, BackendKind, StopMethod};
-use crate::execution::{ArmKind, CaseExecution};
+use crate::case_pair::CasePair;
+use crate::execution::ArmKind;
 
 /// The time that a job may take besides its time limits: for the layout, the sweep and a busy host.
 pub const MARGIN: Duration = Duration::from_secs(45);
@@ -46,40 +47,34 @@ pub struct ArmJob {
     /// Host state it shares.
     pub exclusive: Vec<Exclusive>,
     /// The (case, backend) pairs that this arm is for.
-    pub serves: Vec<(usize, usize)>,
-}
-
-/// Returns whether every arm that `case` asks for has been executed.
-pub fn is_whole(case: &Case, execution: &CaseExecution) -> bool {
-    let control = matches!(case.control, Control::None(_)) || execution.control.is_some();
-    let twin = !matches!(case.twin, Some(Twin::Overlay(_))) || execution.twin.is_some();
-    control && twin && execution.confined.is_some()
+    pub serves: Vec<CasePair>,
 }
 
 impl JobSchedule {
     /// The arms of every (case, backend) pair to run. A control is executed once for all backends,
     /// unless chance or time play a part in it.
-    pub fn new(cases: Vec<Arc<Case>>, backends: Vec<Backend>, pairs: &[(usize, usize)]) -> Self {
+    pub fn new(cases: Vec<Arc<Case>>, backends: Vec<Backend>, pairs: &[CasePair]) -> Self {
         let mut jobs: Vec<ArmJob> = Vec::new();
         let mut controls: HashMap<usize, usize> = HashMap::new();
-        for &(case, backend) in pairs {
+        for &pair in pairs {
+            let CasePair { case, backend } = pair;
             let it = &cases[case];
             if !matches!(it.control, Control::None(_)) {
                 match controls
                     .get(&case)
                     .filter(|_| repeatable(it) || backends[backend].double().is_some())
                 {
-                    Some(at) => jobs[*at].serves.push((case, backend)),
+                    Some(at) => jobs[*at].serves.push(pair),
                     None => {
                         controls.insert(case, jobs.len());
-                        jobs.push(ArmJob::for_one(case, backend, ArmKind::Control, it));
+                        jobs.push(ArmJob::for_one(pair, ArmKind::Control, it));
                     }
                 }
             }
             if matches!(it.twin, Some(Twin::Overlay(_))) {
-                jobs.push(ArmJob::for_one(case, backend, ArmKind::Twin, it));
+                jobs.push(ArmJob::for_one(pair, ArmKind::Twin, it));
             }
-            jobs.push(ArmJob::for_one(case, backend, ArmKind::Confined, it));
+            jobs.push(ArmJob::for_one(pair, ArmKind::Confined, it));
         }
         Self { cases, backends, jobs, confirms_strays: false }
     }
@@ -169,15 +164,15 @@ fn repeatable(case: &Case) -> bool {
 }
 
 impl ArmJob {
-    fn for_one(case: usize, backend: usize, arm: ArmKind, it: &Case) -> Self {
+    fn for_one(pair: CasePair, arm: ArmKind, it: &Case) -> Self {
         Self {
-            case,
-            backend,
+            case: pair.case,
+            backend: pair.backend,
             arm,
             waits: it.waits(),
             weight: it.wait_ms(),
             exclusive: it.exclusive.clone(),
-            serves: vec![(case, backend)],
+            serves: vec![pair],
         }
     }
 }
@@ -192,9 +187,15 @@ mod tests {
     const DENIED: &str = "fixture: {f: x}\nact: {sh: 'true'}\n\
         expect: {denied: {errno: [EROFS]}, oracle: [{unchanged: f}]}\n";
 
+    fn pair(case: usize, backend: usize) -> CasePair {
+        CasePair { case, backend }
+    }
+
     fn order(text: &str, pairs: &[(usize, usize)]) -> JobSchedule {
         let cases = vec![Arc::new(case(text)), Arc::new(case(text))];
-        JobSchedule::new(cases, vec![bare("one"), bare("two")], pairs)
+        let pairs: Vec<CasePair> =
+            pairs.iter().map(|(case, backend)| pair(*case, *backend)).collect();
+        JobSchedule::new(cases, vec![bare("one"), bare("two")], &pairs)
     }
 
     fn arms(order: &JobSchedule) -> Vec<(ArmKind, usize, usize)> {
@@ -215,7 +216,7 @@ mod tests {
     ) {
         let order = order(&format!("{case}{more}\n"), &[(0, 0)]);
         assert_eq!(order.jobs.iter().map(|job| job.arm).collect::<Vec<_>>(), kinds);
-        assert!(order.jobs.iter().all(|job| job.serves == [(0, 0)]));
+        assert!(order.jobs.iter().all(|job| job.serves == [pair(0, 0)]));
     }
 
     #[test]
@@ -235,10 +236,10 @@ mod tests {
         ];
         assert_eq!(arms(&order), wanted);
         let serves: Vec<_> = order.jobs.iter().map(|job| job.serves.as_slice()).collect();
-        assert_eq!(serves[0], [(0, 0), (0, 1)]);
-        assert_eq!(serves[3], [(1, 0)]);
+        assert_eq!(serves[0], [pair(0, 0), pair(0, 1)]);
+        assert_eq!(serves[3], [pair(1, 0)]);
         for (job, serves) in order.jobs.iter().zip(&serves).filter(|(job, _)| job.arm != Control) {
-            assert_eq!(*serves, [(job.case, job.backend)]);
+            assert_eq!(*serves, [pair(job.case, job.backend)]);
         }
     }
 
@@ -268,7 +269,7 @@ mod tests {
         use ArmKind::{Confined, Control};
         let wanted = [(Control, 0, 0), (Confined, 0, 0), (Control, 0, 1), (Confined, 0, 1)];
         assert_eq!(arms(&order), wanted);
-        assert!(order.jobs.iter().all(|job| job.serves == [(job.case, job.backend)]));
+        assert!(order.jobs.iter().all(|job| job.serves == [pair(job.case, job.backend)]));
     }
 
     #[test]

@@ -1,6 +1,7 @@
 //! One run from plan to rows: plan, execute, judge, collect. Main function: [`conduct`].
 
 mod second_look;
+mod survivors;
 mod watch;
 
 use std::collections::{HashMap, HashSet};
@@ -10,19 +11,20 @@ use std::sync::Arc;
 
 use boxproof_cases::{Case, Suite};
 use boxproof_reports::{CaseRow, Header, UserKind, Verdict};
-use nix::sys::signal::{Signal, kill};
+use nix::sys::signal::Signal;
 
 use crate::backend::Backend;
+use crate::case_pair::CasePair;
 use crate::collect;
-use crate::execution::{ArmRecord, CaseExecution};
+use crate::execution::{CaseExecution, GatheredArms, is_whole};
 use crate::host::{HostFacts, PendingTools};
 use crate::judge::{Judgement, Reason, judge};
 use crate::known::{CivilDate, RunSetting, SystemName};
-use crate::plan::{PlanOptions, PlannedAction, RunPlan, plan};
+use crate::plan::{PlanOptions, PlannedAction, PlannedCase, RunPlan, plan};
 use crate::pool::{self, PoolEnd, PoolProgress};
 use crate::probe::InstalledProbe;
 use crate::run::query::{QueryContext, ask_all};
-use crate::schedule::{JobSchedule, is_whole};
+use crate::schedule::JobSchedule;
 use crate::scratch::{self, ScratchDirectory};
 use crate::selection::CaseSelection;
 pub use crate::session_request::SessionRequest;
@@ -150,7 +152,7 @@ fn execute(
     let (mut judged, mut earlier) = (JudgedPairs::new(), JudgedPairs::new());
     let mut slots = request.jobs.unwrap_or_else(default_jobs);
     let (questions, pairs): (Vec<_>, Vec<_>) =
-        pairs_to_run(plan).partition(|(case, _)| cases[*case].question().is_some());
+        pairs_to_run(plan).partition(|pair| cases[pair.case].question().is_some());
     let desk =
         QueryContext { scratch: &scratch.path, probe: &probe.path, run_id: &scratch.run_id, slots };
     let replies = match ask_backends(&desk, (&cases, &request.backends), &questions, scratch) {
@@ -165,7 +167,7 @@ fn execute(
         return Ok((RunTries { last: judged, earlier }, Some(CutReason::Unwanted)));
     }
     let again =
-        |pairs: &[(usize, usize)]| JobSchedule::new(cases.clone(), request.backends.clone(), pairs);
+        |pairs: &[CasePair]| JobSchedule::new(cases.clone(), request.backends.clone(), pairs);
     let mut runner = OrderRunner { scratch, probe, renewals: 0 };
     for last in [false, true] {
         if let Some(cut) = runner.run(order, slots, live, &mut judged)? {
@@ -184,7 +186,9 @@ fn execute(
         let order = again(&suspected).confirming_strays();
         let go_on = |_: PoolProgress<'_>| ControlFlow::Continue(());
         match runner.execute_order(&order, 1, go_on)? {
-            PoolEnd::Complete(seen) => strays::convict(&order, seen, &mut judged),
+            PoolEnd::Complete(mut seen) => {
+                strays::convict(&order, take_whole(&order.cases, &mut seen), &mut judged);
+            }
             PoolEnd::Cut(signal, _) => {
                 return Ok((
                     RunTries { last: judged, earlier },
@@ -197,18 +201,20 @@ fn execute(
 }
 
 /// Returns the pairs of case and backend that `plan` runs.
-fn pairs_to_run(plan: &RunPlan) -> impl Iterator<Item = (usize, usize)> + '_ {
+fn pairs_to_run(plan: &RunPlan) -> impl Iterator<Item = CasePair> + '_ {
     let runs = plan.cases.iter().filter(|planned| planned.what == PlannedAction::Run);
-    runs.map(|planned| (planned.case, planned.backend))
+    runs.map(PlannedCase::pair)
 }
 
 /// Returns the pairs of `judged` that are executed once more. A double runs nothing, so that another
 /// try shows the same.
-fn retried_pairs(request: &SessionRequest, judged: &JudgedPairs) -> Vec<(usize, usize)> {
-    let is_double = |pair: &(usize, usize)| request.backends[pair.1].double().is_some();
+fn retried_pairs(request: &SessionRequest, judged: &JudgedPairs) -> Vec<CasePair> {
+    let is_double = |pair: &CasePair| request.backends[pair.backend].double().is_some();
     judged
         .iter()
-        .filter(|(pair, seen)| !is_double(pair) && is_worth_another(seen))
+        .filter(|(pair, (execution, judgement))| {
+            !is_double(pair) && is_worth_another(execution, judgement)
+        })
         .map(|(pair, _)| *pair)
         .collect()
 }
@@ -218,12 +224,13 @@ fn retried_pairs(request: &SessionRequest, judged: &JudgedPairs) -> Vec<(usize, 
 fn ask_backends(
     desk: &QueryContext<'_>,
     (cases, backends): (&[Arc<Case>], &[Backend]),
-    questions: &[(usize, usize)],
+    questions: &[CasePair],
     scratch: &ScratchDirectory,
 ) -> Result<SeenExecutions, Signal> {
     let mut replies = HashMap::new();
     for backend in 0..backends.len() {
-        let own: Vec<_> = questions.iter().filter(|(_, of)| *of == backend).copied().collect();
+        let own: Vec<_> =
+            questions.iter().filter(|pair| pair.backend == backend).copied().collect();
         replies.extend(ask_all(desk, (cases, backends), &own));
         sweep::kill_children(&[scratch.janitor.as_raw()]);
         if let Some(signal) = termination::received() {
@@ -252,28 +259,28 @@ impl OrderRunner<'_> {
         judged: &mut JudgedPairs,
     ) -> io::Result<Option<CutReason>> {
         let total = order.jobs.len();
-        let (mut done, mut seen) = (0, HashMap::new());
+        let (mut done, mut seen) = (0, GatheredArms::new());
         for part in order.parts() {
             self.renew()?;
             let progress = |now: PoolProgress<'_>| {
                 live.watch.arms(done + now.done, total);
                 now.touched.iter().try_for_each(|pair| {
                     let Some(arms) = now.seen.get(pair) else { return ControlFlow::Continue(()) };
-                    live.notice_if_complete((*pair, &part.cases[pair.0]), seen.get(pair), arms)
+                    live.notice_if_complete((*pair, &part.cases[pair.case]), seen.get(pair), arms)
                 })
             };
             match self.execute_order(&part, slots, progress)? {
                 PoolEnd::Complete(arms) => merge(&mut seen, arms),
                 PoolEnd::Cut(signal, arms) => {
                     merge(&mut seen, arms);
-                    seen.retain(|pair, execution| is_whole(&part.cases[pair.0], execution));
-                    judge_all(&part, seen, judged);
+                    judge_all(&part, take_whole(&part.cases, &mut seen), judged);
                     return Ok(Some(CutReason::from_signal(signal)));
                 }
             }
             done += part.jobs.len();
-            judge_all(&part, whole(&mut seen), judged);
-            find_survivors(&self.scratch.run_id, judged);
+            let mut executions = take_whole(&part.cases, &mut seen);
+            survivors::join(&self.scratch.run_id, &part.cases, &mut executions, judged);
+            judge_all(&part, executions, judged);
         }
         Ok(None)
     }
@@ -306,34 +313,27 @@ impl OrderRunner<'_> {
     }
 }
 
-type SeenExecutions = HashMap<(usize, usize), CaseExecution>;
+type SeenExecutions = HashMap<CasePair, CaseExecution>;
 
 /// Puts what was seen in one part beside what was seen before.
-fn merge(seen: &mut SeenExecutions, arms: SeenExecutions) {
+fn merge(seen: &mut GatheredArms, arms: GatheredArms) {
     for (pair, arms) in arms {
-        let before = seen.remove(&pair).unwrap_or_default();
-        seen.insert(pair, together(before, arms));
+        seen.entry(pair).or_default().extend(arms);
     }
 }
 
-/// The arms of both; those of `now` where both have one.
-fn together(before: CaseExecution, now: CaseExecution) -> CaseExecution {
-    CaseExecution {
-        control: now.control.or(before.control),
-        twin: now.twin.or(before.twin),
-        confined: now.confined.or(before.confined),
-        ..before
-    }
-}
-
-/// Takes out the executions of which every arm has been seen: the confined one is of the last part.
-fn whole(seen: &mut SeenExecutions) -> SeenExecutions {
-    seen.extract_if(|_, execution| execution.confined.is_some()).collect()
+/// Takes out the executions of which every arm has been seen.
+fn take_whole(cases: &[Arc<Case>], seen: &mut GatheredArms) -> SeenExecutions {
+    let whole = seen.extract_if(|pair, arms| is_whole(&cases[pair.case], arms.keys()));
+    let put_together = |(pair, arms): (CasePair, _)| {
+        Some((pair, CaseExecution::from_arms(&cases[pair.case], arms)?))
+    };
+    whole.filter_map(put_together).collect()
 }
 
 /// Returns whether a second try could mend bad luck: a question executes no act and has none.
-fn is_worth_another((execution, judgement): &(CaseExecution, Judgement)) -> bool {
-    execution.reply.is_none() && worth_another(judgement)
+fn is_worth_another(execution: &CaseExecution, judgement: &Judgement) -> bool {
+    !matches!(execution, CaseExecution::Answer(_)) && worth_another(judgement)
 }
 
 /// Returns whether to try again: only a case that taught nothing, and never at the price of a
@@ -358,36 +358,10 @@ fn default_jobs() -> usize {
     2 * std::thread::available_parallelism().map_or(1, std::num::NonZero::get)
 }
 
-fn judge_all(
-    order: &JobSchedule,
-    seen: HashMap<(usize, usize), CaseExecution>,
-    judged: &mut JudgedPairs,
-) {
-    for ((case, backend), execution) in seen {
-        let judgement = judge(&order.cases[case], &execution);
-        judged.insert((case, backend), (execution, judgement));
-    }
-}
-
-/// Finds survivors at the end: a process that still carries a nonce of ours escaped every worker.
-fn find_survivors(run_id: &str, judged: &mut JudgedPairs) {
-    for pid in sweep::outlasting(run_id) {
-        let line = sweep::command_line(pid).unwrap_or_default();
-        let owner = judged.values_mut().find(|(execution, _)| {
-            let confined = [&execution.confined, &execution.twin];
-            confined.into_iter().flatten().any(|arm| match arm {
-                ArmRecord::Done(report) => sweep::carries(pid, &report.nonce),
-                ArmRecord::Channel(seen) => sweep::carries(pid, &seen.nonce),
-                _ => false,
-            })
-        });
-        let _ = kill(pid, Signal::SIGKILL);
-        let Some((_, judgement)) = owner else { continue };
-        if matches!(judgement.verdict, Verdict::Pass | Verdict::Contract | Verdict::OverBlock) {
-            judgement.verdict = Verdict::Leak;
-            "left-behind".clone_into(&mut judgement.reason);
-            judgement.message = format!("process {pid} ({line}) outlived the whole run");
-        }
+fn judge_all(order: &JobSchedule, seen: SeenExecutions, judged: &mut JudgedPairs) {
+    for (pair, execution) in seen {
+        let judgement = judge(&order.cases[pair.case], &execution);
+        judged.insert(pair, (execution, judgement));
     }
 }
 

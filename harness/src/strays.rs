@@ -6,13 +6,12 @@ use std::time::Duration;
 
 use boxproof_reports::Verdict;
 
-use crate::execution::{ArmRecord, ArmReport, CaseExecution};
-use crate::judge::{Judgement, Reason, judge};
+use crate::case_pair::CasePair;
+use crate::execution::{ArmRecord, CaseExecution};
+use crate::judge::judge;
 use crate::schedule::JobSchedule;
 use crate::sweep::{StrayRecurrence, stray_kind};
-
-/// The observation and conclusion of each (case, backend).
-type JudgedExecutions = HashMap<(usize, usize), (CaseExecution, Judgement)>;
+use crate::tries::JudgedPairs;
 
 /// The number of pairs of one backend that are looked at again: the others are judged by their
 /// results.
@@ -22,16 +21,16 @@ const TRIES: usize = 2;
 
 /// The pairs to execute again: they passed, and something appeared meanwhile that did not appear
 /// in their control.
-pub(crate) fn suspected(judged: &JudgedExecutions) -> Vec<(usize, usize)> {
+pub(crate) fn suspected(judged: &JudgedPairs) -> Vec<CasePair> {
     let passed = judged.iter().filter(|(_, (_, judgement))| judgement.verdict == Verdict::Pass);
-    let mut pairs: Vec<(usize, usize)> = passed
+    let mut pairs: Vec<CasePair> = passed
         .filter(|(_, (execution, _))| !kinds(execution).is_empty())
         .map(|(pair, _)| *pair)
         .collect();
     pairs.sort_unstable();
     let mut looked_at: HashMap<usize, usize> = HashMap::new();
-    pairs.retain(|(_, backend)| {
-        let count = looked_at.entry(*backend).or_default();
+    pairs.retain(|pair| {
+        let count = looked_at.entry(pair.backend).or_default();
         *count += 1;
         *count <= LOOKED_AT
     });
@@ -40,32 +39,34 @@ pub(crate) fn suspected(judged: &JudgedExecutions) -> Vec<(usize, usize)> {
 
 /// The kinds of objects that appeared during the sandboxed arms and not during the control.
 fn kinds(execution: &CaseExecution) -> BTreeSet<String> {
-    let sandboxed = &kinds_of(&execution.confined) | &kinds_of(&execution.twin);
-    &sandboxed - &kinds_of(&execution.control)
+    let CaseExecution::Arms(arms) = execution else { return BTreeSet::new() };
+    let sandboxed: BTreeSet<String> = arms.sandboxed().flat_map(kinds_of).collect();
+    &sandboxed - &arms.control.iter().flat_map(kinds_of).collect()
 }
 
-fn kinds_of(arm: &Option<ArmRecord>) -> BTreeSet<String> {
-    let strays = arm.as_ref().and_then(report).map(|report| report.strays.as_slice());
+fn kinds_of(arm: &ArmRecord) -> BTreeSet<String> {
+    let strays = arm.done().map(|report| report.strays.as_slice());
     strays.unwrap_or_default().iter().map(|stray| stray_kind(stray)).collect()
 }
 
 /// Takes out what the act leaves without a sandbox, too.
 fn without_acts_own(mut execution: CaseExecution) -> CaseExecution {
-    let own = kinds_of(&execution.control);
-    for arm in [&mut execution.confined, &mut execution.twin] {
-        if let Some(ArmRecord::Done(report)) = arm {
-            report.strays.retain(|stray| !own.contains(&stray_kind(stray)));
-            let leaks = report.strays.iter().map(|stray| format!("{stray} was left on the host"));
-            report.leaks.extend(leaks);
-        }
+    let CaseExecution::Arms(arms) = &mut execution else { return execution };
+    let own: BTreeSet<String> = arms.control.iter().flat_map(kinds_of).collect();
+    for report in arms.sandboxed_mut().filter_map(ArmRecord::done_mut) {
+        report.strays.retain(|stray| !own.contains(&stray_kind(stray)));
+        let leaks = report.strays.iter().map(|stray| format!("{stray} was left on the host"));
+        report.leaks.extend(leaks);
     }
     execution
 }
 
-fn report(arm: &ArmRecord) -> Option<&ArmReport> {
-    match arm {
-        ArmRecord::Done(report) => Some(report),
-        _ => None,
+/// Adds to what was seen of the arm under test that `kind` was left, as by other cases.
+fn add_leak(execution: &mut CaseExecution, kind: &str) {
+    if let CaseExecution::Arms(arms) = execution
+        && let Some(report) = arms.confined.done_mut()
+    {
+        report.leaks.push(format!("{kind} was left on the host, as by other cases"));
     }
 }
 
@@ -75,7 +76,7 @@ pub(crate) fn confirm(run: impl Fn() -> ArmRecord) -> ArmRecord {
     let mut recurrence = StrayRecurrence::default();
     let mut arm = run();
     for tried in 1..=TRIES {
-        let Some(report) = report(&arm) else { return arm };
+        let Some(report) = arm.done() else { return arm };
         let duration = Duration::from_secs_f64(report.duration_ms / 1000.0);
         recurrence.executed(&report.strays, duration);
         if report.strays.is_empty() || tried == TRIES {
@@ -83,7 +84,7 @@ pub(crate) fn confirm(run: impl Fn() -> ArmRecord) -> ArmRecord {
         }
         arm = run();
     }
-    if let ArmRecord::Done(report) = &mut arm {
+    if let Some(report) = arm.done_mut() {
         report.strays = recurrence.proven();
     }
     arm
@@ -93,27 +94,24 @@ pub(crate) fn confirm(run: impl Fn() -> ArmRecord) -> ArmRecord {
 /// so is every other one of the backend during which the same kind of object appeared.
 pub(crate) fn convict(
     order: &JobSchedule,
-    seen: HashMap<(usize, usize), CaseExecution>,
-    judged: &mut JudgedExecutions,
+    seen: HashMap<CasePair, CaseExecution>,
+    judged: &mut JudgedPairs,
 ) {
     let mut proven: HashMap<usize, BTreeSet<String>> = HashMap::new();
-    for ((case, backend), execution) in seen {
+    for (pair, execution) in seen {
         let execution = without_acts_own(execution);
-        let judgement = judge(&order.cases[case], &execution);
+        let judgement = judge(&order.cases[pair.case], &execution);
         if judgement.verdict == Verdict::Leak {
-            proven.entry(backend).or_default().extend(kinds(&execution));
-            judged.insert((case, backend), (execution, judgement));
+            proven.entry(pair.backend).or_default().extend(kinds(&execution));
+            judged.insert(pair, (execution, judgement));
         }
     }
-    for ((_, backend), (execution, judgement)) in judged.iter_mut() {
-        let Some(proven) = proven.get(backend) else { continue };
-        let Some(kind) = kinds(execution).into_iter().find(|kind| proven.contains(kind)) else {
-            continue;
-        };
-        if judgement.verdict == Verdict::Pass {
-            judgement.verdict = Verdict::Leak;
-            Reason::LeftBehind.word().clone_into(&mut judgement.reason);
-            judgement.message = format!("{kind} was left on the host, as by other cases");
+    for (pair, (execution, judgement)) in judged.iter_mut() {
+        let Some(proven) = proven.get(&pair.backend) else { continue };
+        let kind = kinds(execution).into_iter().find(|kind| proven.contains(kind));
+        if let Some(kind) = kind.filter(|_| judgement.verdict == Verdict::Pass) {
+            add_leak(execution, &kind);
+            *judgement = judge(&order.cases[pair.case], execution);
         }
     }
 }

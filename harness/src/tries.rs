@@ -4,11 +4,12 @@ use std::collections::HashMap;
 
 use boxproof_reports::BlindLook;
 
+use crate::case_pair::CasePair;
 use crate::execution::CaseExecution;
 use crate::judge::Judgement;
 
-/// The judgements of a run: (case, backend) → observation and conclusion.
-pub(crate) type JudgedPairs = HashMap<(usize, usize), (CaseExecution, Judgement)>;
+/// The judgements of a run: the observation and conclusion of each pair.
+pub(crate) type JudgedPairs = HashMap<CasePair, (CaseExecution, Judgement)>;
 
 /// The observations and conclusions, try by try.
 #[derive(Debug, Default)]
@@ -19,5 +20,6 @@ pub struct RunTries {
     pub earlier: JudgedPairs,
 }
 
-/// (case, backend) → what the second look showed.
-pub(crate) type BlindLooks = HashMap<(usize, usize), BlindLook>;
+/// The second look at each pair that had one: the result, and the observations it rests on, if the
+/// case could be looked at.
+pub(crate) type BlindLooks = HashMap<CasePair, (BlindLook, Option<CaseExecution>)>;

@@ -12,9 +12,10 @@ use nix::unistd::{Pid, Uid, setsid};
 use serde::{Deserialize, Serialize};
 
 use crate::arm_context::ArmContext;
-use crate::execution::{ArmKind, ArmRecord, ArmReport};
+use crate::execution::{ArmKind, ArmRecord, ArmReport, ExecutedArm};
 use crate::names::ArmNames;
 use crate::probe::InstalledProbe;
+use crate::receipts;
 use crate::removal::OwnedDirectory;
 use crate::run::run_arm;
 use crate::schedule::{ArmJob, JobSchedule};
@@ -44,7 +45,7 @@ pub struct WorkerAnswer {
     /// The word that came with it, which nothing of the job has seen.
     pub token: String,
     /// The observations of the arm.
-    pub arm: ArmRecord,
+    pub arm: ExecutedArm,
 }
 
 /// The most bytes of an answer: leftovers of an arm may make it long.
@@ -135,7 +136,7 @@ fn serve(
         }
         // The next arm is not to pay for what this one did to the place: another worker takes it.
         let spoilt = held.restore().is_err() || !place.directory.is_in_place() || table() != mounts;
-        let mut answer = written(number, token, arm)?;
+        let mut answer = written(number, token, &arm)?;
         answer.push(b'\n');
         let mut boss = boss;
         boss.write_all(&answer)?;
@@ -152,24 +153,26 @@ fn serve(
 }
 
 /// The answer as it travels; one that is too long is a fault.
-fn written(job: usize, token: &str, arm: ArmRecord) -> serde_json::Result<Vec<u8>> {
+fn written(job: usize, token: &str, arm: &ExecutedArm) -> serde_json::Result<Vec<u8>> {
     let answer = |arm| serde_json::to_vec(&WorkerAnswer { job, token: token.to_owned(), arm });
-    let bytes = answer(arm)?;
+    let bytes = answer(arm.clone())?;
     if bytes.len() < ANSWER_LIMIT {
         return Ok(bytes);
     }
     let why = format!("what the arm left is too much to tell: {} bytes of names", bytes.len());
     drop(bytes);
-    answer(ArmRecord::Fault(why))
+    answer(arm.failed(why))
 }
 
 /// Says of an arm that failed, or saw nothing, that it was another one's doing: a directory that
 /// arms share was closed meanwhile.
-fn name_who_closed(arm: &mut ArmRecord, order: &JobSchedule) {
+fn name_who_closed(arm: &mut ExecutedArm, order: &JobSchedule) {
     let done = format!("the mode of a directory that arms share was changed{}", order.suspects());
     match arm {
-        ArmRecord::Fault(why) => *why = format!("{why}; {done}"),
-        ArmRecord::Done(report) if is_half_seen(report) => {
+        ExecutedArm::Act(ArmRecord::Fault(why)) | ExecutedArm::Channel(ArmRecord::Fault(why)) => {
+            *why = format!("{why}; {done}");
+        }
+        ExecutedArm::Act(ArmRecord::Done(report)) if is_half_seen(report) => {
             report.distrust.get_or_insert(done);
         }
         _ => {}
@@ -181,21 +184,25 @@ fn is_half_seen(report: &ArmReport) -> bool {
     !report.unseen.is_empty() || report.oracles.iter().any(|reading| reading.unread)
 }
 
-fn execute(job: &ArmJob, birthright: &WorkerContext<'_>, scene: &ArmContext<'_>) -> ArmRecord {
+fn execute(job: &ArmJob, birthright: &WorkerContext<'_>, scene: &ArmContext<'_>) -> ExecutedArm {
     let WorkerContext { order, probe, .. } = birthright;
+    let (case, backend) = (&order.cases[job.case], &order.backends[job.backend]);
     let distrust = || probe.change().map(|change| format!("{change}{}", order.suspects()));
     if let Some(why) = distrust() {
-        return ArmRecord::Fault(why);
+        return ExecutedArm::fault(case, why);
     }
-    let run = || run_arm(&order.cases[job.case], job.arm, &order.backends[job.backend], scene);
+    if let Some(channel) = case.channel() {
+        return ExecutedArm::Channel(receipts::attend(case, channel, job.arm, backend, scene));
+    }
+    let run = || run_arm(case, job.arm, backend, scene);
     let mut arm = match order.confirms_strays && job.arm != ArmKind::Control {
         true => strays::confirm(run),
         false => run(),
     };
-    if let ArmRecord::Done(report) = &mut arm {
+    if let Some(report) = arm.done_mut() {
         report.distrust = distrust();
     }
-    arm
+    ExecutedArm::Act(arm)
 }
 
 #[cfg(test)]
@@ -215,7 +222,7 @@ mod tests {
         exit: ProcessExit,
         observation: ProbeObservation,
         special: Option<SpecialExit>,
-    ) -> ArmRecord {
+    ) -> ExecutedArm {
         let stdout = CapturedStream {
             text: "\n\u{1e}\u{fffd}".to_owned(),
             bytes: u64::MAX,
@@ -242,7 +249,7 @@ mod tests {
             watched_ms: 7.25,
             stopped: false,
         };
-        ArmRecord::Done(Box::new(ArmReport {
+        ExecutedArm::Act(ArmRecord::Done(Box::new(ArmReport {
             nonce: "n".to_owned(),
             broken: Some(BrokenStep { number: 1, run: run.clone() }),
             runs: vec![run],
@@ -257,13 +264,14 @@ mod tests {
             laid: BTreeMap::new(),
             appeared: vec!["$WS/f".to_owned()],
             leaks: vec!["process 7".to_owned()],
+            outlasting: Vec::new(),
             shortages: vec!["space: 0 bytes".to_owned()],
             spoilt: Vec::new(),
             unseen: Vec::new(),
             distrust: None,
             strays: vec!["/tmp/x".to_owned()],
             duration_ms: 0.1,
-        }))
+        })))
     }
 
     fn refused_observation() -> ProbeObservation {
@@ -280,10 +288,11 @@ mod tests {
     #[case(report(ProcessExit::Signal(9), ProbeObservation::Missing, Some(SpecialExit::SetupFailed("no".into()))))]
     #[case(report(ProcessExit::TimedOut, ProbeObservation::NotExpected, None))]
     #[case(report(ProcessExit::Refused, ProbeObservation::Untrusted("two".into()), Some(SpecialExit::Refused("no".into()))))]
-    #[case(ArmRecord::Inexpressible("no such flag".into()))]
-    #[case(ArmRecord::Fault("line\nbreak".into()))]
-    fn an_answer_travels_on_one_line_and_loses_nothing(#[case] arm: ArmRecord) {
-        let line = written(3, "token", arm.clone()).unwrap();
+    #[case(ExecutedArm::Act(ArmRecord::Inexpressible("no such flag".into())))]
+    #[case(ExecutedArm::Channel(ArmRecord::Inexpressible("no channel".into())))]
+    #[case(ExecutedArm::Act(ArmRecord::Fault("line\nbreak".into())))]
+    fn an_answer_travels_on_one_line_and_loses_nothing(#[case] arm: ExecutedArm) {
+        let line = written(3, "token", &arm).unwrap();
         assert!(!line.contains(&b'\n'), "{line:?}");
         let answer: WorkerAnswer = serde_json::from_slice(&line).unwrap();
         assert_eq!((answer.job, answer.token.as_str(), answer.arm), (3, "token", arm));
@@ -291,9 +300,12 @@ mod tests {
 
     #[test]
     fn an_answer_that_is_too_long_is_a_fault() {
-        let line = written(3, "token", ArmRecord::Inexpressible("x".repeat(ANSWER_LIMIT))).unwrap();
+        let arm = ExecutedArm::Act(ArmRecord::Inexpressible("x".repeat(ANSWER_LIMIT)));
+        let line = written(3, "token", &arm).unwrap();
         let answer: WorkerAnswer = serde_json::from_slice(&line).unwrap();
-        let ArmRecord::Fault(why) = answer.arm else { unreachable!("{:?}", answer.arm) };
+        let ExecutedArm::Act(ArmRecord::Fault(why)) = answer.arm else {
+            unreachable!("{:?}", answer.arm)
+        };
         assert!(why.contains("too much to tell"), "{why}");
     }
 }

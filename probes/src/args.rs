@@ -7,9 +7,9 @@ use std::os::unix::ffi::{OsStrExt, OsStringExt};
 use nix::sys::signal::Signal;
 use nix::unistd::Pid;
 
-use crate::catalog::ProbeSpec;
+use crate::arg_spec::ArgSpec;
 use crate::kind::{self, ValueKind};
-use crate::usage::UsageError;
+use crate::usage_error::UsageError;
 
 /// Name and values, in the order given; a name appears once.
 pub(crate) type NamedValues = Vec<(String, Vec<OsString>)>;
@@ -126,14 +126,14 @@ pub(crate) fn split(value: &OsStr) -> impl Iterator<Item = &OsStr> {
 
 /// Reads `--name=value`, `--name value` and bare switches.
 pub(crate) fn parse(
-    spec: &ProbeSpec,
+    specs: &[ArgSpec],
     argv: impl IntoIterator<Item = OsString>,
 ) -> Result<NamedValues, UsageError> {
     let mut argv = argv.into_iter();
     let mut named = NamedValues::new();
     while let Some(word) = argv.next() {
         let (name, inline) = option(&word)?;
-        let switch = spec.arg(&name).is_some_and(|arg| arg.kind == ValueKind::Switch);
+        let switch = specs.iter().any(|arg| arg.name == name && arg.kind == ValueKind::Switch);
         let value = match inline {
             Some(value) => value,
             None if switch => "true".into(),

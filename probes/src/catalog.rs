@@ -1,5 +1,6 @@
 //! The one table of all probes: dispatch, usage, `--list` and [`crate::check_args`] derive from it.
 
+use crate::arg_spec::ArgSpec;
 use crate::args::ProbeArguments;
 #[cfg(target_os = "linux")]
 use crate::family::kernel;
@@ -38,19 +39,6 @@ impl ProbeFamily {
             Self::Sys => "sys",
         }
     }
-}
-
-/// One argument of a probe.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct ArgSpec {
-    /// The argument's name, without dashes.
-    pub name: &'static str,
-    /// The form of its value.
-    pub kind: ValueKind,
-    /// True if the probe requires the argument.
-    pub required: bool,
-    /// True if the argument may be given several times.
-    pub many: bool,
 }
 
 /// One probe.

@@ -3,9 +3,10 @@
 
 use std::ffi::{OsStr, OsString};
 
+use crate::arg_spec::ArgSpec;
 use crate::args::{NamedValues, split};
-use crate::catalog::{ArgSpec, ProbeSpec, probe};
-use crate::usage::UsageError;
+use crate::catalog::{ProbeSpec, probe};
+use crate::usage_error::UsageError;
 
 /// Checks an act without running it.
 ///

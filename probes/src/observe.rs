@@ -8,12 +8,12 @@ use serde::{Deserialize, Serialize};
 
 use crate::args::ProbeArguments;
 use crate::deadline;
+use crate::exit_code as exit;
 use crate::outcome::{ProbeError, ProbeResult, record};
 use crate::output::{read_up_to, write_all};
-use crate::program::exit;
 use crate::record::{ActOutcome, ProbeRecord, RecordDetail};
 use crate::sys::{self, ChildStatus, ForkSide};
-use crate::usage::UsageError;
+use crate::usage_error::UsageError;
 
 /// Descriptors from here on are ours, so that inherited ones keep their numbers.
 pub(crate) const OWN_DESCRIPTORS: i32 = 200;
@@ -111,4 +111,13 @@ pub(crate) fn receive(read: &OwnedFd) -> Result<ProbeRecord, ProbeError> {
 /// A failure from which nothing can be learnt about the act.
 pub(crate) fn fault(what: &str, errno: nix::errno::Errno) -> ProbeError {
     ProbeError::Fault(format!("{what}: {errno}"))
+}
+
+/// The exit code that goes with a record.
+pub(crate) fn code(record: &ProbeRecord) -> i32 {
+    match &record.outcome {
+        ActOutcome::Succeeded => exit::SUCCEEDED,
+        ActOutcome::Refused { .. } => exit::REFUSED,
+        ActOutcome::Killed { signal } => exit::SIGNAL_BASE + sys::signal_number(signal),
+    }
 }

@@ -3,7 +3,7 @@
 use nix::errno::Errno;
 
 use crate::record::{ActOutcome, DetailValue, ProbeRecord, RecordDetail};
-use crate::usage::UsageError;
+use crate::usage_error::UsageError;
 
 /// The most bytes of any one text in a record.
 pub(crate) const TEXT_CAP: usize = 4096;

@@ -1,4 +1,4 @@
-//! The program: [`main`] reads the call, runs one probe and ends with its [`exit`] code.
+//! The program: [`main`] reads the call, runs one probe and ends with its exit code.
 
 use std::ffi::{OsStr, OsString};
 use std::io::Write as _;
@@ -7,30 +7,14 @@ use crate::args::{self, ProbeArguments};
 use crate::catalog::{ProbeFunction, ProbeSpec, probe};
 use crate::check::check;
 use crate::deadline;
+use crate::exit_code as exit;
 use crate::kind;
-use crate::observe::{fault, observe};
+use crate::observe::{code, fault, observe};
 use crate::outcome::ProbeError;
 use crate::output::{OutputStream, RecordOutput, write_all};
-use crate::record::{ActOutcome, ProbeRecord};
 use crate::seal::own_word;
-use crate::sys;
-use crate::usage::{HELP, UsageError, list};
-
-/// Exit codes of the program, apart from those that a probe is asked to use.
-pub mod exit {
-    /// The act succeeded.
-    pub const SUCCEEDED: i32 = 0;
-    /// A call of the act was refused.
-    pub const REFUSED: i32 = 1;
-    /// The call was wrong; nothing was tried and there is no record.
-    pub const USAGE: i32 = 64;
-    /// Nothing could be observed; there is no record.
-    pub const FAULT: i32 = 70;
-    /// The time limit ran out; there is no record.
-    pub const TIMED_OUT: i32 = 75;
-    /// Added to the number of the signal that killed the child.
-    pub const SIGNAL_BASE: i32 = 128;
-}
+use crate::usage::{HELP, list};
+use crate::usage_error::UsageError;
 
 /// The grace that the front adds to the child's limit, in seconds.
 const GRACE: u32 = 2;
@@ -79,7 +63,7 @@ fn run(mut argv: impl Iterator<Item = OsString>) -> Result<i32, ProbeError> {
         return Err(UsageError::missing("nonce").into());
     }
     let spec = probe(&name).ok_or(UsageError::UnknownProbe(name))?;
-    let named = args::parse(spec, argv)?;
+    let named = args::parse(spec.args, argv)?;
     check(spec, &named, |_| false)?;
     let args =
         ProbeArguments { nonce: options.nonce.clone(), parent: nix::unistd::getppid(), named };
@@ -176,14 +160,5 @@ fn refusal_is_recorded(
     match end {
         Err(refused @ ProbeError::Refused { .. }) => Ok(code(&out.report(Err(refused))?)),
         other => other,
-    }
-}
-
-/// The exit code that goes with a record.
-pub(crate) fn code(record: &ProbeRecord) -> i32 {
-    match &record.outcome {
-        ActOutcome::Succeeded => exit::SUCCEEDED,
-        ActOutcome::Refused { .. } => exit::REFUSED,
-        ActOutcome::Killed { signal } => exit::SIGNAL_BASE + sys::signal_number(signal),
     }
 }

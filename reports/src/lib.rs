@@ -36,9 +36,9 @@ pub use matrix::Matrix;
 pub use merge::{MergeError, joined, merge, merge_partial};
 pub use record::{
     ArmName, ArmRow, BackendInfo, BlindLook, BlindShown, CaseQuestion, CaseRow, CorpusInfo,
-    EarlierTry, ExitRow, Footer, Header, KnownFailure, Level, OracleRow, RecordError, RecordWriter,
-    RequirementText, Run, RunUser, Selection, SetInfo, Shard, StreamText, TwinState, UserKind,
-    WriteError,
+    EarlierTry, ExitRow, Footer, Header, JudgeEvidence, KnownFailure, Level, OracleRow,
+    RecordError, RecordWriter, RequirementText, Run, RunUser, Selection, SetInfo, Shard,
+    StreamText, TwinState, UserKind, WriteError,
 };
 pub use summary::{OutcomeTally, summary_line};
 pub use text::{excerpt, printable};

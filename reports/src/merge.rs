@@ -158,9 +158,10 @@ pub fn joined(runs: &[Run]) -> Result<(Header, Vec<CaseRow>), MergeError> {
     let first = runs.first().ok_or(MergeError::Nothing)?;
     let whole = |header: &Header| {
         let selection = Selection { shard: None, ..header.selection.clone() };
-        // A part cites only requirements of its own cases.
-        let requirements = BTreeMap::new();
-        Header { selection, requirements, started: String::new(), ..header.clone() }
+        // A part has only requirements and files of its own cases.
+        let (requirements, case_files) = (BTreeMap::new(), BTreeMap::new());
+        let started = String::new();
+        Header { selection, requirements, case_files, started, ..header.clone() }
     };
     let mut header = first.header.clone();
     for run in runs {
@@ -169,6 +170,7 @@ pub fn joined(runs: &[Run]) -> Result<(Header, Vec<CaseRow>), MergeError> {
         }
         header.started = header.started.min(run.header.started.clone());
         header.requirements.extend(run.header.requirements.clone());
+        header.case_files.extend(run.header.case_files.clone());
     }
     header.selection.shard = None;
     let place = |row: &CaseRow| first.header.backends.iter().position(|b| b.name == row.backend);

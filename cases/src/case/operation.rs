@@ -58,7 +58,7 @@ impl ObjectOperation {
 }
 
 /// A deed, and what it is done to: the host's object, not a private one that bears its name.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct OperationAttempt {
     /// The deed.
     pub deed: ObjectOperation,

@@ -13,6 +13,7 @@ mod explain;
 mod follow;
 mod gate;
 mod install;
+mod judge;
 mod lint;
 mod list;
 mod matrix;
@@ -86,6 +87,8 @@ enum MainVerb {
     Diff(diff::DiffArgs),
     /// Decide on a release: run records beside those of the one before, by a policy file.
     Gate(gate::GateArgs),
+    /// Judge run records again, from the observations that they keep.
+    Judge(judge::JudgeArgs),
     /// Write what a backend is known to get wrong.
     Expect(expect::ExpectArgs),
     /// Check the corpus: does it load, is it well written, is every requirement covered?
@@ -176,6 +179,7 @@ fn run_verb(verb: MainVerb) -> Result<i32, CliFailure> {
         MainVerb::Compare(args) => compare::run(&args),
         MainVerb::Diff(args) => diff::run(&args),
         MainVerb::Gate(args) => gate::run(&args),
+        MainVerb::Judge(args) => judge::run(&args),
         MainVerb::Expect(args) => expect::run(args),
         MainVerb::Lint(args) => lint::run(&args),
         MainVerb::Audit(args) => audit::run(args),

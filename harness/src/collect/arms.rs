@@ -3,21 +3,29 @@
 use boxproof_probes::ProbeRecord;
 use boxproof_reports::{ArmName, ArmRow, ExitRow, OracleRow, StreamText};
 
+use crate::channel_observation::ChannelObservation;
 use crate::execution::{
-    ArmRecord, ArmReport, CapturedStream, CaseExecution, ProbeObservation, ProcessExit, QueryReply,
+    ArmReport, ArmSet, CapturedStream, CaseExecution, ProbeObservation, ProcessExit, QueryReply,
     RunReport,
 };
-use crate::receipts::observation::ChannelObservation;
 
 /// Returns a row for every arm and for the answer.
 pub(super) fn arm_rows(execution: &CaseExecution) -> Vec<ArmRow> {
+    match execution {
+        CaseExecution::Arms(arms) => rows_of(arms, arm_row),
+        CaseExecution::Channel(arms) => rows_of(arms, channel_row),
+        CaseExecution::Answer(reply) => answer_row(reply).into_iter().collect(),
+    }
+}
+
+/// Returns a `row` for every arm that was executed.
+fn rows_of<T>(arms: &ArmSet<T>, row: impl Fn(ArmName, &T) -> ArmRow) -> Vec<ArmRow> {
     let arms = [
-        (ArmName::Control, &execution.control),
-        (ArmName::Twin, &execution.twin),
-        (ArmName::Confined, &execution.confined),
+        (ArmName::Control, arms.control.as_ref()),
+        (ArmName::Twin, arms.twin.as_ref()),
+        (ArmName::Confined, Some(&arms.confined)),
     ];
-    let arms = arms.into_iter().filter_map(|(name, arm)| arm_row(name, arm.as_ref()?));
-    arms.chain(execution.reply.iter().filter_map(answer_row)).collect()
+    arms.into_iter().filter_map(|(name, arm)| Some(row(name, arm?.done()?))).collect()
 }
 
 /// The start of a text that may hold a backend's own words, in as many bytes as a stream may have.
@@ -43,7 +51,7 @@ fn answer_row(reply: &QueryReply) -> Option<ArmRow> {
 /// Returns a word for the first answer to each step: its status, or the reason why there is none.
 fn statuses(seen: &ChannelObservation) -> serde_json::Value {
     let word =
-        |answer: &crate::receipts::observation::ChannelAnswer| match (answer.status, answer.exit) {
+        |answer: &crate::channel_observation::ChannelAnswer| match (answer.status, answer.exit) {
             (Some(status), _) => status.to_string(),
             (None, Some(exit)) => format!("exit {exit}"),
             (None, None) => answer.error.clone().unwrap_or_default(),
@@ -66,13 +74,9 @@ fn channel_row(arm: ArmName, seen: &ChannelObservation) -> ArmRow {
     }
 }
 
-fn arm_row(arm: ArmName, seen: &ArmRecord) -> Option<ArmRow> {
-    if let ArmRecord::Channel(seen) = seen {
-        return Some(channel_row(arm, seen));
-    }
-    let ArmRecord::Done(report) = seen else { return None };
+fn arm_row(arm: ArmName, report: &ArmReport) -> ArmRow {
     let run = telling(report);
-    Some(ArmRow {
+    ArmRow {
         arm,
         exit: run.map(|run| exit_row(&run.exit)),
         stdout: run.map(|run| stream_text(&run.stdout)).unwrap_or_default(),
@@ -89,7 +93,7 @@ fn arm_row(arm: ArmName, seen: &ArmRecord) -> Option<ArmRow> {
             })
             .collect(),
         duration_ms: report.duration_ms,
-    })
+    }
 }
 
 /// Returns the first run that did not end like the first one, if there is one; else the first.

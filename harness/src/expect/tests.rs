@@ -56,6 +56,7 @@ fn case_row(line: &str) -> CaseRow {
         earlier: Vec::new(),
         blind: None,
         reproduce: None,
+        evidence: None,
     }
 }
 

@@ -9,20 +9,20 @@ use boxproof_reports::Verdict;
 use ed25519_dalek::VerifyingKey;
 
 use super::reason::{Reason, VerdictFinding, gravest};
-use crate::execution::{ArmRecord, CaseExecution};
-use crate::receipts::observation::{ChannelAnswer, ChannelObservation};
+use crate::channel_observation::{ChannelAnswer, ChannelObservation};
+use crate::execution::{ArmRecord, ArmSet};
 use crate::receipts::verify;
 
 /// Checks that the channel shows what the case asks for.
 pub(super) fn conclude(
     case: &Case,
     expect: &ReceiptsExpect,
-    execution: &CaseExecution,
+    arms: &ArmSet<ChannelObservation>,
 ) -> Result<(), VerdictFinding> {
-    let seen = seen_of("channel", execution.confined.as_ref())?;
+    let seen = seen_of("channel", Some(&arms.confined))?;
     let direct = match case.control {
         Control::None(_) => None,
-        _ => Some(control(execution)?),
+        _ => Some(control(arms)?),
     };
     gravest([
         leaks(seen),
@@ -40,25 +40,23 @@ pub(super) fn conclude(
 
 fn seen_of<'a>(
     name: &str,
-    arm: Option<&'a ArmRecord>,
+    arm: Option<&'a ArmRecord<ChannelObservation>>,
 ) -> Result<&'a ChannelObservation, VerdictFinding> {
     match arm {
-        Some(ArmRecord::Channel(seen)) => Ok(seen),
+        Some(ArmRecord::Done(seen)) => Ok(seen),
         Some(ArmRecord::Inexpressible(why)) => {
             Err(VerdictFinding::new(Verdict::Unsupported, Reason::Inexpressible, why.clone()))
         }
         Some(ArmRecord::Fault(why)) => {
             Err(VerdictFinding::error(Reason::Harness, format!("{name}: {why}")))
         }
-        Some(ArmRecord::Done(_)) | None => {
-            Err(VerdictFinding::error(Reason::Harness, format!("the {name} arm is missing")))
-        }
+        None => Err(VerdictFinding::error(Reason::Harness, format!("the {name} arm is missing"))),
     }
 }
 
 /// Returns what execd alone did, once everything that the steps wait for has come.
-fn control(execution: &CaseExecution) -> Result<&ChannelObservation, VerdictFinding> {
-    let control = seen_of("control", execution.control.as_ref())?;
+fn control(arms: &ArmSet<ChannelObservation>) -> Result<&ChannelObservation, VerdictFinding> {
+    let control = seen_of("control", arms.control.as_ref())?;
     let failed = control.fault.iter().chain(&control.unmet).next();
     match failed {
         Some(why) => Err(VerdictFinding::inconclusive(

@@ -13,6 +13,10 @@ pub(super) fn behind(
     control: Option<&ArmRecord>,
 ) -> Result<(), VerdictFinding> {
     let Some(ArmRecord::Done(report)) = arm else { return Ok(()) };
+    if let Some(process) = report.outlasting.first() {
+        let message = format!("{when}, {process} outlived the whole run");
+        return Err(VerdictFinding::new(Verdict::Leak, Reason::LeftBehind, message));
+    }
     if timed_out(report) {
         // The harness ended it by force; the leftovers of that are not the backend's doing.
         return Ok(());

@@ -28,7 +28,8 @@ use boxproof_cases::Case;
 use boxproof_cases::case::{Control, ExpectedDecision, Twin};
 use boxproof_reports::{TwinState, Verdict};
 
-use crate::execution::{ArmRecord, ArmReport, CaseExecution, is_about_resource};
+use crate::channel_observation::ChannelObservation;
+use crate::execution::{ArmRecord, ArmReport, ArmSet, CaseExecution, is_about_resource};
 use feasibility::Infeasible;
 use reason::{VerdictFinding, gravest};
 
@@ -72,7 +73,11 @@ pub fn judge(case: &Case, execution: &CaseExecution) -> Judgement {
 }
 
 fn twin_state(case: &Case, execution: &CaseExecution) -> TwinState {
-    match (&case.twin, &execution.twin) {
+    let twin = match execution {
+        CaseExecution::Arms(arms) => arms.twin.as_ref(),
+        CaseExecution::Channel(_) | CaseExecution::Answer(_) => None,
+    };
+    match (&case.twin, twin) {
         (Some(Twin::None(_)), _) => TwinState::None,
         (Some(Twin::Overlay(_)), Some(ArmRecord::Inexpressible(_))) => TwinState::Inexpressible,
         (Some(Twin::Overlay(_)), Some(ArmRecord::Done(twin))) => match twin_shown(case, twin) {
@@ -112,34 +117,55 @@ fn unless_short(
 
 /// Returns the resource of which the host was short in one of the arms, if there was one.
 fn shortage(execution: &CaseExecution) -> Option<&str> {
-    let arms = [&execution.control, &execution.twin, &execution.confined];
-    arms.into_iter().flatten().find_map(|arm| match arm {
-        ArmRecord::Done(report) => report.shortages.first().map(String::as_str),
-        ArmRecord::Fault(why) if is_about_resource(why) => Some("what the harness needs"),
-        _ => None,
-    })
+    fn of_arms<'a, T>(
+        arms: &'a ArmSet<T>,
+        told: impl Fn(&'a T) -> Option<&'a String>,
+    ) -> Option<&'a str> {
+        let arms = arms.control.iter().chain(&arms.twin).chain([&arms.confined]);
+        arms.into_iter().find_map(|arm| match arm {
+            ArmRecord::Done(seen) => told(seen).map(String::as_str),
+            ArmRecord::Fault(why) if is_about_resource(why) => Some("what the harness needs"),
+            _ => None,
+        })
+    }
+    match execution {
+        CaseExecution::Arms(arms) => of_arms(arms, |report: &ArmReport| report.shortages.first()),
+        CaseExecution::Channel(arms) => of_arms(arms, |_: &ChannelObservation| None),
+        CaseExecution::Answer(_) => None,
+    }
 }
 
 fn find(case: &Case, execution: &CaseExecution) -> Result<(), VerdictFinding> {
-    if case.question().is_some() {
-        return query::conclude(case, execution);
+    match (&case.expect.decision, execution) {
+        (ExpectedDecision::Answer(wanted), CaseExecution::Answer(reply)) => {
+            query::conclude(case, wanted, reply)
+        }
+        (ExpectedDecision::Receipts(expect), CaseExecution::Channel(arms)) => {
+            channel::conclude(case, expect, arms)
+        }
+        (ExpectedDecision::Answer(_) | ExpectedDecision::Receipts(_), _)
+        | (_, CaseExecution::Answer(_) | CaseExecution::Channel(_)) => {
+            let message = "what was executed is not what the case asks for";
+            Err(VerdictFinding::error(Reason::Harness, message))
+        }
+        (_, CaseExecution::Arms(arms)) => find_of_act(case, arms),
     }
-    if let ExpectedDecision::Receipts(expect) = &case.expect.decision {
-        return channel::conclude(case, expect, execution);
-    }
-    let confined = report("confined", execution.confined.as_ref())?;
-    let control = execution.control.as_ref();
+}
+
+fn find_of_act(case: &Case, arms: &ArmSet) -> Result<(), VerdictFinding> {
+    let confined = report("confined", Some(&arms.confined))?;
+    let control = arms.control.as_ref();
     // An effect that the host saw needs no control, and a second try must not make it unseen.
     let left = gravest([
-        leaks::behind("in the sandbox", execution.confined.as_ref(), control),
-        leaks::behind("under the twin", execution.twin.as_ref(), control),
+        leaks::behind("in the sandbox", Some(&arms.confined), control),
+        leaks::behind("under the twin", arms.twin.as_ref(), control),
     ]);
     gravest([
         decide::nothing_happened(case, confined, control),
         evidence::stands(case, confined, control),
-        left.map_err(|leak| beside(leak, decided(case, execution, confined))),
+        left.map_err(|leak| beside(leak, decided(case, arms, confined))),
     ])?;
-    decided(case, execution, confined)
+    decided(case, arms, confined)
 }
 
 /// Joins a leak and a second finding: a policy that was declined comes first.
@@ -152,12 +178,8 @@ fn beside(leak: VerdictFinding, decided: Result<(), VerdictFinding>) -> VerdictF
 }
 
 /// Judges the decision, and what the act and the backend made.
-fn decided(
-    case: &Case,
-    execution: &CaseExecution,
-    confined: &ArmReport,
-) -> Result<(), VerdictFinding> {
-    let control = execution.control.as_ref();
+fn decided(case: &Case, arms: &ArmSet, confined: &ArmReport) -> Result<(), VerdictFinding> {
+    let control = arms.control.as_ref();
     evidence::counts(confined, control)?;
     let control = self::control(case, control)?;
     if let Some(step) = &confined.broken {
@@ -175,7 +197,7 @@ fn decided(
         control.map_or(Ok(()), |control| evidence::is_whole("control", control)),
     ])?;
     // A twin says what a right decision is worth; of a wrong or missing one it says nothing.
-    twin(case, execution)
+    twin(case, arms)
 }
 
 /// The report of an arm, or why there is none.
@@ -188,15 +210,13 @@ fn report<'a>(name: &str, arm: Option<&'a ArmRecord>) -> Result<&'a ArmReport, V
         Some(ArmRecord::Fault(why)) => {
             Err(VerdictFinding::error(Reason::Harness, format!("{name}: {why}")))
         }
-        Some(ArmRecord::Channel(_)) | None => {
-            Err(VerdictFinding::error(Reason::Harness, format!("the {name} arm is missing")))
-        }
+        None => Err(VerdictFinding::error(Reason::Harness, format!("the {name} arm is missing"))),
     }
 }
 
 /// Returns the report of the control, regardless of its outcome.
-fn control_report(execution: &CaseExecution) -> Result<&ArmReport, VerdictFinding> {
-    report("control", execution.control.as_ref())
+fn control_report(arms: &ArmSet) -> Result<&ArmReport, VerdictFinding> {
+    report("control", arms.control.as_ref())
 }
 
 /// The control, if there is one, after it has shown the act to be possible.
@@ -225,9 +245,9 @@ fn control<'a>(
 }
 
 /// Checks that the act succeeds under the wider policy, where the backend can express it.
-fn twin(case: &Case, execution: &CaseExecution) -> Result<(), VerdictFinding> {
+fn twin(case: &Case, arms: &ArmSet) -> Result<(), VerdictFinding> {
     let Some(Twin::Overlay(_)) = case.twin else { return Ok(()) };
-    let twin = match execution.twin.as_ref() {
+    let twin = match arms.twin.as_ref() {
         Some(ArmRecord::Inexpressible(_)) => return Ok(()),
         arm => report("twin", arm)?,
     };

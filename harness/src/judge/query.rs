@@ -3,8 +3,8 @@
 
 use boxproof_cases::Case;
 use boxproof_cases::case::{
-    Answer, BlockedExpect, ByDenial, ByRule, ExpectedDecision, GrantsExpect, PolicyQuery,
-    QuestionFault, RuleExpect, Rules, StartExpect, StatusExpect,
+    Answer, BlockedExpect, ByDenial, ByRule, GrantsExpect, PolicyQuery, QuestionFault, RuleExpect,
+    Rules, StartExpect, StatusExpect,
 };
 use boxproof_cases::protocol::{
     Blocked, CommandFate, Compiled, DocumentAnswer, EffectiveProfile, ExecutorStart, PathAnswer,
@@ -14,33 +14,30 @@ use boxproof_reports::Verdict;
 
 use super::compiled;
 use super::reason::{Reason, VerdictFinding};
-use crate::execution::{CaseExecution, ModelAttempt, QueryAnswer, QueryReply};
+use crate::execution::{ModelAttempt, QueryAnswer, QueryReply};
 use crate::models::ModelError;
 
 /// Checks that the answer is the one that the case asks for.
-pub(super) fn conclude(case: &Case, execution: &CaseExecution) -> Result<(), VerdictFinding> {
-    let ExpectedDecision::Answer(wanted) = &case.expect.decision else {
-        return Err(VerdictFinding::error(
-            Reason::Harness,
-            "a question without an answer to expect",
-        ));
-    };
-    let answered = match &execution.reply {
-        Some(QueryReply::Answered(answered)) => answered,
-        Some(QueryReply::Silent(why)) => {
+pub(super) fn conclude(
+    case: &Case,
+    wanted: &Answer,
+    reply: &QueryReply,
+) -> Result<(), VerdictFinding> {
+    let answered = match reply {
+        QueryReply::Answered(answered) => answered,
+        QueryReply::Silent(why) => {
             return Err(VerdictFinding::inconclusive(Reason::NoRecord, why.clone()));
         }
-        Some(QueryReply::Inexpressible(why)) => {
+        QueryReply::Inexpressible(why) => {
             return Err(VerdictFinding::new(
                 Verdict::Unsupported,
                 Reason::Inexpressible,
                 why.clone(),
             ));
         }
-        Some(QueryReply::Fault(why)) => {
+        QueryReply::Fault(why) => {
             return Err(VerdictFinding::error(Reason::Harness, why.clone()));
         }
-        None => return Err(VerdictFinding::error(Reason::Harness, "the question was not asked")),
     };
     if let Answer::Settings(_) | Answer::Ask(_) = wanted
         && let DocumentAnswer::Settings(_) | DocumentAnswer::Asks(_) = &answered.told

@@ -9,7 +9,7 @@ use super::reason::{Reason, VerdictFinding, gravest};
 use super::{
     Judgement, control_report, decide, evidence, feasibility, leaks, report, unless_short,
 };
-use crate::execution::{ArmRecord, ArmReport, CaseExecution, ProcessExit};
+use crate::execution::{ArmRecord, ArmReport, ArmSet, CaseExecution, ProcessExit};
 
 /// The result of a second look.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -29,10 +29,14 @@ pub enum LookedAgain {
 
 /// Judges `execution`, in which ordinary programs do the acts of `case`.
 pub fn look_again(case: &Case, execution: &CaseExecution) -> LookedAgain {
-    if let Err(why) = able(case, execution) {
+    // An answer and a channel have no ordinary programs.
+    let CaseExecution::Arms(arms) = execution else {
+        return LookedAgain::Unable("it executes no program".to_owned());
+    };
+    if let Err(why) = able(case, arms) {
         return LookedAgain::Unable(why);
     }
-    match unless_short(promised(case, execution), execution) {
+    match unless_short(promised(case, arms), execution) {
         Ok(()) => LookedAgain::AsPromised,
         Err(finding) => LookedAgain::Otherwise { verdict: finding.verdict, saw: finding.message },
     }
@@ -65,13 +69,13 @@ pub fn set_beside(judgement: &mut Judgement, looked: LookedAgain) -> BlindLook {
 
 /// Checks that ordinary programs can do the act without a sandbox; the reason against it is in
 /// words that many cases share.
-fn able(case: &Case, execution: &CaseExecution) -> Result<(), String> {
+fn able(case: &Case, arms: &ArmSet) -> Result<(), String> {
     let negative = case.expect.decision.is_negative();
     if let Control::None(_) = case.control {
         let told = !negative || matches!(case.twin, Some(Twin::Overlay(_)));
         return told.then_some(()).ok_or("it has neither control nor twin".to_owned());
     }
-    let control = control_report(execution).map_err(|finding| finding.message)?;
+    let control = control_report(arms).map_err(|finding| finding.message)?;
     let missing = control.runs.iter().any(|run| run.exit == ProcessExit::Code(127));
     if control.broken.is_some() || missing || leaks::timed_out(control) {
         return Err("the ordinary program does not run here".to_owned());
@@ -86,14 +90,14 @@ fn has_effect(report: &ArmReport) -> bool {
     report.oracles.iter().filter(|reading| !reading.positive).all(|reading| !reading.holds)
 }
 
-fn promised(case: &Case, execution: &CaseExecution) -> Result<(), VerdictFinding> {
-    let confined = report("confined", execution.confined.as_ref())?;
-    let control_arm = execution.control.as_ref();
+fn promised(case: &Case, arms: &ArmSet) -> Result<(), VerdictFinding> {
+    let confined = report("confined", Some(&arms.confined))?;
+    let control_arm = arms.control.as_ref();
     gravest([
         decide::nothing_happened(case, confined, control_arm),
         evidence::stands(case, confined, control_arm),
-        leaks::behind("in the sandbox", execution.confined.as_ref(), control_arm),
-        leaks::behind("under the twin", execution.twin.as_ref(), control_arm),
+        leaks::behind("in the sandbox", Some(&arms.confined), control_arm),
+        leaks::behind("under the twin", arms.twin.as_ref(), control_arm),
     ])?;
     evidence::counts(confined, control_arm)?;
     if let Some(step) = &confined.broken {
@@ -104,11 +108,11 @@ fn promised(case: &Case, execution: &CaseExecution) -> Result<(), VerdictFinding
     if let Some(why) = feasibility::runs_missing(case, confined) {
         return Err(VerdictFinding::inconclusive(Reason::NothingRan, why));
     }
-    let control = control_report(execution).ok();
+    let control = control_report(arms).ok();
     match case.expect.decision.is_negative() {
         true => {
             traces(control, confined)?;
-            twin(case, execution)
+            twin(case, arms)
         }
         false => as_without(case, control, confined),
     }
@@ -140,9 +144,9 @@ fn as_without(
 }
 
 /// Checks that the act has its effect under the wider policy too, where the backend can express it.
-fn twin(case: &Case, execution: &CaseExecution) -> Result<(), VerdictFinding> {
+fn twin(case: &Case, arms: &ArmSet) -> Result<(), VerdictFinding> {
     let Some(Twin::Overlay(_)) = case.twin else { return Ok(()) };
-    let twin = match execution.twin.as_ref() {
+    let twin = match arms.twin.as_ref() {
         Some(ArmRecord::Inexpressible(_)) => return Ok(()),
         arm => report("twin", arm)?,
     };

@@ -5,7 +5,7 @@ use std::io::{self, Read, Write};
 use std::os::fd::{AsFd, BorrowedFd};
 use std::os::unix::net::UnixStream;
 
-use crate::execution::ArmRecord;
+use crate::execution::ExecutedArm;
 use crate::run::SETTLED;
 use crate::sys;
 use crate::worker::{ANSWER_LIMIT, WorkerAnswer};
@@ -20,7 +20,7 @@ pub(super) enum WorkerMessage {
     /// Its arm only waits from now on.
     Settled,
     /// The answer to the job that it holds, and how many bytes it had.
-    Answer(ArmRecord, usize),
+    Answer(ExecutedArm, usize),
 }
 
 /// The reason why nothing more is read from a worker.
@@ -132,6 +132,7 @@ impl AsFd for WorkerLine {
 #[allow(clippy::panic, reason = "a test that cannot go on has failed")]
 mod tests {
     use super::*;
+    use crate::execution::ArmRecord;
     use rstest::rstest;
     use std::io::{BufRead, BufReader};
 
@@ -148,7 +149,7 @@ mod tests {
     }
 
     fn answer(job: usize, token: &str) -> String {
-        let arm = ArmRecord::Fault("none".to_owned());
+        let arm = ExecutedArm::Act(ArmRecord::Fault("none".to_owned()));
         serde_json::to_string(&WorkerAnswer { job, token: token.to_owned(), arm }).unwrap()
     }
 
@@ -160,7 +161,10 @@ mod tests {
         assert!(
             matches!(
                 said[..],
-                [WorkerMessage::Settled, WorkerMessage::Answer(ArmRecord::Fault(_), _)]
+                [
+                    WorkerMessage::Settled,
+                    WorkerMessage::Answer(ExecutedArm::Act(ArmRecord::Fault(_)), _)
+                ]
             ),
             "{said:?}"
         );

@@ -7,8 +7,8 @@ use ed25519_dalek::SigningKey;
 use serde_json::Value;
 
 use super::canonical;
-use super::observation::{ChannelAnswer, ChannelObservation, MarkerAction};
 use super::sign::{self, SigningKeys};
+use crate::channel_observation::{ChannelAnswer, ChannelObservation, MarkerAction};
 
 /// The key of both.
 const KEY: [u8; 32] = [7; 32];

@@ -12,11 +12,11 @@ use tokio::time::timeout;
 
 use super::driver::{LIMIT, RequestTarget, StepDriver};
 use super::execd::Execd;
-use super::observation::{ChannelObservation, MarkerAction};
 use super::processes::{ChannelSandbox, ChannelStack};
 use super::{audit_fakes, quiescence, secret_scan};
 use crate::arm_context::ArmContext;
 use crate::backend::{Backend, BackendKind, ChannelCommands};
+use crate::channel_observation::{ChannelObservation, MarkerAction};
 use crate::execution::{ArmKind, ArmRecord};
 use crate::removal;
 use crate::sweep::{self, Traces};
@@ -69,7 +69,7 @@ pub fn attend(
     kind: ArmKind,
     backend: &Backend,
     scene: &ArmContext<'_>,
-) -> ArmRecord {
+) -> ArmRecord<ChannelObservation> {
     let expect = match &case.expect.decision {
         ExpectedDecision::Receipts(expect) => expect,
         _ => return ArmRecord::Fault("a channel that receipts nothing".to_owned()),
@@ -114,8 +114,8 @@ pub fn attend(
     }
 }
 
-fn channel_arm(seen: ChannelObservation) -> ArmRecord {
-    ArmRecord::Channel(Box::new(seen))
+fn channel_arm(seen: ChannelObservation) -> ArmRecord<ChannelObservation> {
+    ArmRecord::Done(Box::new(seen))
 }
 
 fn nonce(scene: &ArmContext<'_>) -> Result<String, String> {

@@ -14,12 +14,12 @@ use tokio::net::{TcpStream, UnixStream};
 
 use super::certs::CertificateAuthority;
 use super::http::{self, PendingAnswer, WrittenRequest};
-use super::observation::{ChannelAnswer, ChannelObservation};
 use super::processes::{ChannelSandbox, ChannelStack};
 use super::quiescence::rest;
 use super::sign::{self, SigningKeys};
 use super::terminal::AgentTerminal;
 use super::{frames, keys};
+use crate::channel_observation::{ChannelAnswer, ChannelObservation};
 
 /// The deadline of each wait.
 pub(super) const LIMIT: Duration = Duration::from_secs(8);

@@ -17,7 +17,7 @@ use tokio_rustls::TlsConnector;
 
 use super::certs::CertificatePair;
 use super::http::{PendingAnswer, WrittenRequest};
-use super::observation::ChannelAnswer;
+use crate::channel_observation::ChannelAnswer;
 
 /// A good frame.
 pub fn good() -> Value {

@@ -8,7 +8,7 @@ use sha2::{Digest as _, Sha256};
 use tokio::io::{AsyncRead, AsyncReadExt as _, AsyncWrite, AsyncWriteExt as _};
 use tokio::net::TcpStream;
 
-use super::observation::ChannelAnswer;
+use crate::channel_observation::ChannelAnswer;
 
 /// The part of a body that is kept as text, in bytes.
 const KEPT: usize = 4096;

@@ -20,7 +20,6 @@ pub mod fault_proxy;
 pub mod frames;
 pub mod http;
 pub mod keys;
-pub mod observation;
 pub mod processes;
 mod quiescence;
 pub mod running;

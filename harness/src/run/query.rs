@@ -20,6 +20,7 @@ use boxproof_cases::protocol::{
 };
 
 use crate::backend::{Backend, BackendKind};
+use crate::case_pair::CasePair;
 use crate::execution::{CaseExecution, QueryAnswer, QueryReply};
 use crate::host::program_answer::{self, ProgramAnswer};
 use crate::workspace::ArmWorkspace;
@@ -55,13 +56,13 @@ struct PendingCall {
 /// The reply for a question that was not asked, and the workspace that was made all the same.
 type UnaskedReply = (QueryReply, Option<Box<ArmWorkspace>>);
 
-/// Asks every pair of (case, backend), each a question; returns the executions. A signal that ends
+/// Asks every pair, each a question; returns the executions. A signal that ends
 /// the run ends this early.
 pub fn ask_all(
     desk: &QueryContext<'_>,
     (cases, backends): (&[Arc<Case>], &[Backend]),
-    pairs: &[(usize, usize)],
-) -> HashMap<(usize, usize), CaseExecution> {
+    pairs: &[CasePair],
+) -> HashMap<CasePair, CaseExecution> {
     let calls = calls(cases, backends, pairs);
     let mut seen = HashMap::new();
     for (round, some) in calls.chunks(desk.slots.max(1)).enumerate() {
@@ -76,9 +77,7 @@ pub fn ask_all(
                 Ok(begun) => finish(call, begun),
                 Err((reply, workspace)) => each(call, reply, workspace.as_deref()),
             };
-            let executions = replies
-                .into_iter()
-                .map(|reply| CaseExecution { reply: Some(reply), ..CaseExecution::default() });
+            let executions = replies.into_iter().map(CaseExecution::Answer);
             seen.extend(call.pairs.iter().copied().zip(executions));
         }
     }

@@ -14,9 +14,11 @@ use boxproof_reports::{BlindLook, BlindShown, Verdict};
 use super::watch::CutReason;
 use super::{
     JudgedPairs, OrderRunner, SeenExecutions, SessionRequest, abreast, default_jobs, merge,
+    take_whole,
 };
 use crate::blind::{self, SampleShare};
-use crate::execution::CaseExecution;
+use crate::case_pair::CasePair;
+use crate::execution::{CaseExecution, GatheredArms};
 use crate::judge::{LookedAgain, look_again as judge_again, set_beside};
 use crate::pool::{PoolEnd, PoolProgress};
 use crate::probe::InstalledProbe;
@@ -28,8 +30,8 @@ use crate::tries::BlindLooks;
 /// The program whose path backends get in place of the probe's.
 const ORDINARY_PROGRAM: &str = "/bin/sh";
 
-/// (case, backend) → what ordinary programs showed.
-type BlindExecutions = HashMap<(usize, usize), LookedAgain>;
+/// What ordinary programs showed of each pair, and the observations that it rests on.
+type BlindExecutions = HashMap<CasePair, (LookedAgain, CaseExecution)>;
 
 /// Looks again at a `share` of what was judged, and puts what differs into `judged`.
 ///
@@ -45,21 +47,21 @@ pub(super) fn look_again(
     let mut cases: Vec<Arc<Case>> = request.suite.cases.iter().cloned().map(Arc::new).collect();
     let mut pairs = Vec::new();
     for pair in sample(request, share, judged)? {
-        match blind::ordinary(&request.suite.cases[pair.0]) {
+        match blind::ordinary(&request.suite.cases[pair.case]) {
             Ok(ordinary) => {
-                cases[pair.0] = Arc::new(ordinary);
+                cases[pair.case] = Arc::new(ordinary);
                 pairs.push(pair);
             }
-            Err(why) => drop(looks.insert(pair, unable(why))),
+            Err(why) => drop(looks.insert(pair, (unable(why), None))),
         }
     }
     let seen = match executed(request, &cases, &pairs, progress)? {
         Ok(seen) => seen,
         Err(cut) => return Ok(Err(cut)),
     };
-    for (pair, looked) in seen {
+    for (pair, (looked, seen)) in seen {
         if let Some((_, judgement)) = judged.get_mut(&pair) {
-            looks.insert(pair, set_beside(judgement, looked));
+            looks.insert(pair, (set_beside(judgement, looked), Some(seen)));
         }
     }
     Ok(Ok(looks))
@@ -74,11 +76,11 @@ fn sample(
     request: &SessionRequest,
     share: SampleShare,
     judged: &JudgedPairs,
-) -> io::Result<Vec<(usize, usize)>> {
+) -> io::Result<Vec<CasePair>> {
     let seed = sys::random::<16>()?;
-    let taken = |(case, backend): &(usize, usize)| {
-        let case = &request.suite.cases[*case];
-        let plays = request.backends[*backend].double().is_some_and(|double| !double.runs());
+    let taken = |pair: &CasePair| {
+        let case = &request.suite.cases[pair.case];
+        let plays = request.backends[pair.backend].double().is_some_and(|double| !double.runs());
         !plays && blind::runs(case) && share.takes(&seed, case.id.as_str())
     };
     let mut pairs: Vec<_> = judged.keys().copied().filter(taken).collect();
@@ -90,7 +92,7 @@ fn sample(
 fn executed(
     request: &SessionRequest,
     cases: &[Arc<Case>],
-    pairs: &[(usize, usize)],
+    pairs: &[CasePair],
     progress: &mut impl FnMut(usize, usize),
 ) -> io::Result<Result<BlindExecutions, CutReason>> {
     let mut looked = BlindExecutions::new();
@@ -105,15 +107,19 @@ fn executed(
     let order = |pairs: &[_]| JobSchedule::new(cases.to_vec(), request.backends.clone(), pairs);
     let slots = request.jobs.unwrap_or_else(default_jobs);
     let first = all_seen(&runner, order(pairs), slots, progress)?;
-    let look =
-        |(pair, seen): ((usize, usize), CaseExecution)| (pair, judge_again(&cases[pair.0], &seen));
+    let look = |(pair, seen): (CasePair, CaseExecution)| {
+        (pair, (judge_again(&cases[pair.case], &seen), seen))
+    };
     let first = match first {
         Ok(first) => first,
         Err(cut) => return Ok(Err(cut)),
     };
     looked.extend(first.into_iter().map(look));
-    let doubtful: Vec<_> =
-        looked.iter().filter(|(_, looked)| is_doubtful(looked)).map(|(pair, _)| *pair).collect();
+    let doubtful: Vec<_> = looked
+        .iter()
+        .filter(|(_, (looked, _))| is_doubtful(looked))
+        .map(|(pair, _)| *pair)
+        .collect();
     if !doubtful.is_empty() {
         let slots = abreast(doubtful.len());
         match all_seen(&runner, order(&doubtful).alone(), slots, progress)? {
@@ -141,7 +147,7 @@ fn all_seen(
     slots: usize,
     progress: &mut impl FnMut(usize, usize),
 ) -> io::Result<Result<SeenExecutions, CutReason>> {
-    let mut seen = SeenExecutions::new();
+    let (cases, mut seen) = (order.cases.clone(), GatheredArms::new());
     for part in order.parts() {
         let follow = |now: PoolProgress<'_>| {
             progress(now.done, now.total);
@@ -152,7 +158,7 @@ fn all_seen(
             PoolEnd::Cut(signal, _) => return Ok(Err(CutReason::from_signal(signal))),
         }
     }
-    Ok(Ok(seen))
+    Ok(Ok(take_whole(&cases, &mut seen)))
 }
 
 #[cfg(test)]

@@ -7,10 +7,10 @@ use boxproof_cases::Case;
 use boxproof_reports::CaseRow;
 use nix::sys::signal::Signal;
 
-use super::{JudgedPairs, together, worth_another};
-use crate::execution::CaseExecution;
+use super::{JudgedPairs, is_worth_another};
+use crate::case_pair::CasePair;
+use crate::execution::{CaseExecution, ExecutedArms, is_whole};
 use crate::judge::{Judgement, judge};
-use crate::schedule::is_whole;
 
 /// A follower of a run while it goes on.
 pub trait RunWatch {
@@ -42,30 +42,37 @@ impl CutReason {
     }
 }
 
-/// Makes the row of a (case, backend) pair.
-type RowMaker<'a> = dyn Fn((usize, usize), (&CaseExecution, &Judgement)) -> CaseRow + 'a;
+/// Makes the row of a pair.
+type RowMaker<'a> = dyn Fn(CasePair, (&CaseExecution, &Judgement)) -> CaseRow + 'a;
 
 /// Tells the follower of a run about cases as they are judged.
 pub(super) struct LiveNotices<'a, W> {
     pub(super) watch: &'a mut W,
     pub(super) row: &'a RowMaker<'a>,
-    pub(super) told: HashSet<(usize, usize)>,
+    pub(super) told: HashSet<CasePair>,
 }
 
 impl<W: RunWatch> LiveNotices<'_, W> {
     /// Tells of `pair`, once, when all its arms have been seen: `before` in earlier parts, and now.
     pub(super) fn notice_if_complete(
         &mut self,
-        (pair, case): ((usize, usize), &Case),
-        before: Option<&CaseExecution>,
-        now: &CaseExecution,
+        (pair, case): (CasePair, &Case),
+        before: Option<&ExecutedArms>,
+        now: &ExecutedArms,
     ) -> ControlFlow<()> {
-        let both = before.map(|before| together(before.clone(), now.clone()));
-        let execution = both.as_ref().unwrap_or(now);
-        if self.told.contains(&pair) || !is_whole(case, execution) {
+        if self.told.contains(&pair) {
             return ControlFlow::Continue(());
         }
-        self.judged(pair, (execution, &judge(case, execution)))
+        let kinds = before.into_iter().chain([now]).flat_map(|arms| arms.keys());
+        if !is_whole(case, kinds) {
+            return ControlFlow::Continue(());
+        }
+        let arms = before.into_iter().chain([now]).flatten();
+        let arms = arms.map(|(kind, arm)| (*kind, arm.clone())).collect();
+        let Some(execution) = CaseExecution::from_arms(case, arms) else {
+            return ControlFlow::Continue(());
+        };
+        self.judged(pair, (&execution, &judge(case, &execution)))
     }
 
     /// Tells of every one of `judged`.
@@ -78,11 +85,11 @@ impl<W: RunWatch> LiveNotices<'_, W> {
 
     fn judged(
         &mut self,
-        pair: (usize, usize),
+        pair: CasePair,
         (execution, judgement): (&CaseExecution, &Judgement),
     ) -> ControlFlow<()> {
         self.told.insert(pair);
-        let again = execution.reply.is_none() && worth_another(judgement);
+        let again = is_worth_another(execution, judgement);
         self.watch.judged(&(self.row)(pair, (execution, judgement)), again)
     }
 }

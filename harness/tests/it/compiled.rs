@@ -10,6 +10,7 @@ use std::sync::Arc;
 
 use crate::support::{BOXPROOF, Place};
 use boxproof::backend::{SettledUser, resolve};
+use boxproof::case_pair::CasePair;
 use boxproof::execution::{CaseExecution, QueryReply};
 use boxproof::judge::judge;
 use boxproof::run::query::{QueryContext, ask_all};
@@ -27,10 +28,10 @@ fn answers(capability: &str) -> Vec<(Arc<Case>, CaseExecution)> {
     let (scratch, probe) = (place.path("arms"), Path::new(BOXPROOF));
     std::fs::create_dir(&scratch).unwrap();
     let desk = QueryContext { scratch: &scratch, probe, run_id: "bx-compiled", slots: 4 };
-    let pairs: Vec<(usize, usize)> = (0..cases.len()).map(|case| (case, 0)).collect();
+    let pairs: Vec<CasePair> = (0..cases.len()).map(|case| CasePair { case, backend: 0 }).collect();
     let mut seen: HashMap<_, _> = ask_all(&desk, (&cases, &[backend]), &pairs);
-    let answered = cases.into_iter().enumerate();
-    answered.map(|(at, case)| (case, seen.remove(&(at, 0)).unwrap())).collect()
+    let answered = cases.into_iter().zip(pairs);
+    answered.map(|(case, pair)| (case, seen.remove(&pair).unwrap())).collect()
 }
 
 /// The verdicts on the answers, their texts changed by `change`.
@@ -41,7 +42,7 @@ fn verdicts(
     let mut verdicts = HashMap::new();
     for (case, execution) in answers {
         let mut execution = execution.clone();
-        if let Some(QueryReply::Answered(answered)) = &mut execution.reply
+        if let CaseExecution::Answer(QueryReply::Answered(answered)) = &mut execution
             && let DocumentAnswer::Compiled(compiled) = &mut answered.told
         {
             change(&mut compiled.text);
@@ -350,8 +351,8 @@ fn a_text_that_is_far_too_large_is_judged_in_no_row() {
 
 /// Questions whose answer is that there is no text.
 fn expected_refusals(answers: &[(Arc<Case>, CaseExecution)]) -> usize {
-    let is_text = |execution: &CaseExecution| match &execution.reply {
-        Some(QueryReply::Answered(answered)) => {
+    let is_text = |execution: &CaseExecution| match execution {
+        CaseExecution::Answer(QueryReply::Answered(answered)) => {
             matches!(answered.told, DocumentAnswer::Compiled(_))
         }
         _ => false,

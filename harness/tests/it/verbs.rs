@@ -236,3 +236,36 @@ fn the_probe_and_the_reference_are_verbs_of_their_own() {
     let said: Value = serde_json::from_str(&ran.exits(0).stdout).unwrap();
     assert_eq!(said["protocol"], 1);
 }
+
+/// Writes `run` as a record that is whole, whatever its rows say.
+fn rewrite(path: &str, run: &boxproof_reports::Run) {
+    let mut record = boxproof_reports::RecordWriter::new(Vec::new(), &run.header).unwrap();
+    run.rows.iter().for_each(|row| record.row(row).unwrap());
+    std::fs::write(path, record.finish().unwrap().1).unwrap();
+}
+
+#[test]
+fn judge_derives_the_verdicts_from_the_record_alone() {
+    let place = Place::with(&[("exec/works", WORKS), ("fs/denied", DENIED)]);
+    let record = place.arg("run.ndjson");
+    place.boxproof("run", &["--backend", "none", "--report", &record]);
+    // The record is all there is.
+    std::fs::remove_dir_all(place.path("cases")).unwrap();
+    let judged = |code| place.run(&["judge", &record]).exits(code).stdout.clone();
+    has(&judged(0), "0 differences in 2 judged rows (0 not run)");
+    let bytes = std::fs::read(&record).unwrap();
+    let run = boxproof_reports::record::read(bytes.as_slice()).unwrap();
+    let changed = |change: fn(&mut boxproof_reports::CaseRow)| {
+        let mut run = run.clone();
+        change(&mut run.rows[1]);
+        rewrite(&record, &run);
+    };
+    changed(|row| row.verdict = boxproof_reports::Verdict::OverBlock);
+    has(&judged(1), "fs/denied on none: recorded over-block (oracle), judged under-block (oracle)");
+    changed(|row| row.arms[0].stdout.text = "forged".to_owned());
+    has(&judged(1), "fs/denied on none: another arms");
+    changed(|row| row.evidence.as_mut().unwrap().last = Value::Null);
+    has(&place.run(&["judge", &record]).exits(2).stderr, "its observations cannot be read");
+    changed(|row| row.evidence = None);
+    has(&place.run(&["judge", &record]).exits(2).stderr, "without observations");
+}

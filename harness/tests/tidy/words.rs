@@ -17,14 +17,14 @@ const UNUSED_WORDS: [&str; 5] = ["folder", "whoever", "nobody", "somebody", "who
 /// The most that a crate may have of what STYLE.md asks it to avoid.
 const CEILINGS: [(&str, Ceiling); 6] = [
     ("cases", Ceiling { one_word: 22, shared: 0, questions: 1, loops: 0, unused_words: 0 }),
-    ("probes", Ceiling { one_word: 0, shared: 0, questions: 0, loops: 1, unused_words: 0 }),
+    ("probes", Ceiling { one_word: 0, shared: 0, questions: 0, loops: 0, unused_words: 0 }),
     ("reports", Ceiling { one_word: 19, shared: 0, questions: 1, loops: 0, unused_words: 0 }),
     ("reference", Ceiling { one_word: 3, shared: 0, questions: 1, loops: 0, unused_words: 4 }),
     (
         "reference/receipts",
         Ceiling { one_word: 1, shared: 0, questions: 0, loops: 0, unused_words: 0 },
     ),
-    ("harness", Ceiling { one_word: 7, shared: 3, questions: 1, loops: 1, unused_words: 2 }),
+    ("harness", Ceiling { one_word: 7, shared: 3, questions: 1, loops: 0, unused_words: 2 }),
 ];
 
 /// The ceilings of one crate: percentages of its types and of its doc openings, and counts.

@@ -8,7 +8,7 @@ use crate::outcome::{CallContext, ProbeResult, TEXT_CAP, done, succeed_with};
 use crate::output::{read_up_to, write_all};
 use crate::record::DetailValue;
 use crate::sys;
-use crate::usage::UsageError;
+use crate::usage_error::UsageError;
 
 /// Writes what it has just read, so that the setting keeps its value either way.
 pub(crate) fn sysctl_same(args: &ProbeArguments) -> ProbeResult {

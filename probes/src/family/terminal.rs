@@ -14,7 +14,7 @@ use crate::outcome::{CallContext, ProbeError, ProbeResult, done, succeed_with, t
 use crate::output::{read_up_to, write_all};
 use crate::record::DetailValue;
 use crate::sys;
-use crate::usage::UsageError;
+use crate::usage_error::UsageError;
 
 fn controlling() -> Result<OwnedFd, ProbeError> {
     let flags = OFlag::O_RDWR | OFlag::O_NOCTTY;

@@ -8,7 +8,7 @@ use nix::sys::signal::{
     SaFlags, SigAction, SigHandler, SigSet, SigmaskHow, Signal, sigaction, sigprocmask,
 };
 
-use crate::program::exit;
+use crate::exit_code as exit;
 
 /// The descriptor that [`note`] writes to; set once, before the handler is.
 static NOTES: AtomicI32 = AtomicI32::new(-1);

@@ -38,6 +38,10 @@ pub struct Header {
     /// The commit that was judged, as the one who ran it says.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub commit: Option<String>,
+    /// The text of each file of the corpus that has a selected case, by its path: with it the rows
+    /// are judged again.
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    pub case_files: BTreeMap<String, String>,
 }
 
 /// A frozen set: the cases that a version requires, by profile.

@@ -22,8 +22,8 @@ pub use ledger::LedgerFault;
 pub use line::RecordLine;
 pub use reader::read;
 pub use row::{
-    ArmName, ArmRow, BlindLook, BlindShown, CaseRow, EarlierTry, ExitRow, KnownFailure, Level,
-    OracleRow, STREAM_LIMIT, StreamText, TwinState,
+    ArmName, ArmRow, BlindLook, BlindShown, CaseRow, EarlierTry, ExitRow, JudgeEvidence,
+    KnownFailure, Level, OracleRow, STREAM_LIMIT, StreamText, TwinState,
 };
 pub use schema::schema;
 pub use writer::RecordWriter;

@@ -69,6 +69,24 @@ pub struct CaseRow {
     /// The command that runs this one case again.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub reproduce: Option<String>,
+    /// The observations that the verdict rests on; absent where nothing was run.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub evidence: Option<JudgeEvidence>,
+}
+
+/// The observations from which the judge derives a row again. Their form is the harness's own, and
+/// changes with it.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct JudgeEvidence {
+    /// Those of the last try.
+    pub last: serde_json::Value,
+    /// Those of earlier tries, in the order of the row's.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub earlier: Vec<serde_json::Value>,
+    /// Those of the second look with ordinary programs, where one was taken.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub ordinary: Option<serde_json::Value>,
 }
 
 impl CaseRow {

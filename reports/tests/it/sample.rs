@@ -59,6 +59,7 @@ pub(crate) fn row(id: &str, backend: &str) -> CaseRow {
         earlier: Vec::new(),
         blind: None,
         reproduce: None,
+        evidence: None,
     }
 }
 

@@ -7,8 +7,8 @@ use boxproof_reports::Verdict;
 use serde_json::Value;
 
 use super::super::reason::{Reason, VerdictFinding};
+use crate::channel_observation::ChannelObservation;
 use crate::receipts::canonical;
-use crate::receipts::observation::ChannelObservation;
 use crate::receipts::verify::{self, PlacedReceipt};
 
 /// The text by which a case says that a member is absent.

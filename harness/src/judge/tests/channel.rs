@@ -8,10 +8,10 @@ use ed25519_dalek::SigningKey;
 use rstest::rstest;
 use serde_json::json;
 
-use crate::execution::{ArmRecord, CaseExecution};
+use crate::channel_observation::{ChannelAnswer, ChannelObservation, MarkerAction};
+use crate::execution::{ArmRecord, ArmSet, CaseExecution};
 use crate::judge::{Judgement, Reason, judge};
 use crate::receipts::canonical;
-use crate::receipts::observation::{ChannelAnswer, ChannelObservation, MarkerAction};
 use crate::receipts::sign::{self, SigningKeys};
 use crate::testing::case;
 
@@ -75,12 +75,17 @@ fn judged(text: &str, spoil: fn(&mut ChannelObservation, &mut ChannelObservation
     let (mut control, mut confined) = (good_observation(), good_observation());
     (control.lines, control.markers) = (Vec::new(), Vec::new());
     spoil(&mut confined, &mut control);
-    let execution = CaseExecution {
-        control: Some(ArmRecord::Channel(Box::new(control))),
-        confined: Some(ArmRecord::Channel(Box::new(confined))),
-        ..CaseExecution::default()
-    };
-    judge(&case(text), &execution)
+    judge_channel(text, Some(control), confined)
+}
+
+fn judge_channel(
+    text: &str,
+    control: Option<ChannelObservation>,
+    confined: ChannelObservation,
+) -> Judgement {
+    let done = |seen| ArmRecord::Done(Box::new(seen));
+    let arms = ArmSet { control: control.map(done), twin: None, confined: done(confined) };
+    judge(&case(text), &CaseExecution::Channel(arms))
 }
 
 type Spoil = fn(&mut ChannelObservation, &mut ChannelObservation);
@@ -297,7 +302,6 @@ fn a_refusal_is_the_one_meant(#[case] status: Option<u16>, #[case] verdict: Verd
     confined.lines = lines(vec![ChainEdit::Drop(1)]);
     confined.markers[0].hash = hash_of("a");
     confined.answers.get_mut(&1).unwrap()[0].status = status;
-    let confined = Some(ArmRecord::Channel(Box::new(confined)));
-    let judgement = judge(&case(REFUSED), &CaseExecution { confined, ..CaseExecution::default() });
+    let judgement = judge_channel(REFUSED, None, confined);
     assert_eq!(judgement.verdict, verdict, "{judgement:?}");
 }

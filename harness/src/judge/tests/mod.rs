@@ -16,15 +16,16 @@ use boxproof_cases::case::{Act, ExpectedDecision, Moment, Twin};
 use boxproof_cases::protocol::{ErrorKind, PROTOCOL, RunError, RunResult};
 use boxproof_probes::{ActOutcome, ProbeRecord};
 
+use super::{Judgement, judge};
 use crate::backend::SpecialExit;
 use crate::execution::{
-    ArmKind, ArmRecord, ArmReport, BrokenStep, CapturedStream, CaseExecution, MomentStamp,
+    ArmKind, ArmRecord, ArmReport, ArmSet, BrokenStep, CapturedStream, CaseExecution, MomentStamp,
     OracleReading, ProbeObservation, ProcessExit, RunReport,
 };
 use crate::testing::case;
 
 /// Makes an execution differ from a good one.
-type Spoil = fn(&mut CaseExecution);
+type Spoil = fn(&mut ArmSet);
 
 /// A probe's act that must be refused.
 const DENIED: &str = "fixture: {f: x}
@@ -103,14 +104,18 @@ twin: {none: every policy ends the tree with the run}
 ";
 
 /// The execution in which everything is as `case` wants it.
-fn good(case: &Case) -> CaseExecution {
-    let arm = |kind| Some(ArmRecord::Done(Box::new(report(case, kind))));
-    CaseExecution {
-        control: arm(ArmKind::Control),
-        twin: matches!(case.twin, Some(Twin::Overlay(_))).then(|| arm(ArmKind::Twin)).flatten(),
+fn good(case: &Case) -> ArmSet {
+    let arm = |kind| ArmRecord::Done(Box::new(report(case, kind)));
+    ArmSet {
+        control: Some(arm(ArmKind::Control)),
+        twin: matches!(case.twin, Some(Twin::Overlay(_))).then(|| arm(ArmKind::Twin)),
         confined: arm(ArmKind::Confined),
-        reply: None,
     }
+}
+
+/// Judges the arms of an act.
+fn judge_act(case: &Case, arms: &ArmSet) -> Judgement {
+    judge(case, &CaseExecution::Arms(arms.clone()))
 }
 
 fn report(case: &Case, kind: ArmKind) -> ArmReport {
@@ -132,6 +137,7 @@ fn report(case: &Case, kind: ArmKind) -> ArmReport {
         laid: BTreeMap::new(),
         appeared: if works { vec!["$WS/f".to_owned()] } else { Vec::new() },
         leaks: Vec::new(),
+        outlasting: Vec::new(),
         shortages: Vec::new(),
         spoilt: Vec::new(),
         unseen: Vec::new(),
@@ -253,7 +259,7 @@ fn not_started(kind: ErrorKind) -> RunResult {
 }
 
 /// The confined arm declined the policy with `message`, and did nothing.
-fn declined_with(execution: &mut CaseExecution, message: &str) {
+fn declined_with(execution: &mut ArmSet, message: &str) {
     let run = first(execution);
     run.observation = ProbeObservation::Missing;
     run.exit = ProcessExit::Code(126);
@@ -263,14 +269,17 @@ fn declined_with(execution: &mut CaseExecution, message: &str) {
 
 /// The report of an arm, to be spoilt.
 fn arm(arm: &mut Option<ArmRecord>) -> &mut ArmReport {
-    match arm {
-        Some(ArmRecord::Done(report)) => report,
-        other => panic!("no report to spoil: {other:?}"),
-    }
+    arm.as_mut().and_then(ArmRecord::done_mut).expect("no report to spoil")
 }
 
-fn confined(execution: &mut CaseExecution) -> &mut ArmReport {
-    arm(&mut execution.confined)
+fn confined(execution: &mut ArmSet) -> &mut ArmReport {
+    execution.confined.done_mut().expect("no report to spoil")
+}
+
+/// The reports of the control and of the confined arm, to be spoilt.
+fn both(execution: &mut ArmSet) -> [&mut ArmReport; 2] {
+    let ArmSet { control, confined, .. } = execution;
+    [arm(control), confined.done_mut().expect("no report to spoil")]
 }
 
 /// Makes every oracle of `report` unread.
@@ -280,12 +289,12 @@ fn unread(report: &mut ArmReport) {
     }
 }
 
-fn first(execution: &mut CaseExecution) -> &mut RunReport {
+fn first(execution: &mut ArmSet) -> &mut RunReport {
     &mut confined(execution).runs[0]
 }
 
 /// Sets what the probe of the confined arm's first run saw.
-fn saw(execution: &mut CaseExecution, outcome: ActOutcome) {
+fn saw(execution: &mut ArmSet, outcome: ActOutcome) {
     outcome_of(first(execution), outcome);
 }
 

@@ -4,11 +4,9 @@ use boxproof_reports::Verdict;
 use rstest::rstest;
 
 use super::*;
-use crate::judge::judge;
 
 /// Ways to learn nothing of the confined arm.
-const SILENCES: [(&str, Spoil); 7] = [
-    ("no arm", |e| e.confined = None),
+const SILENCES: [(&str, Spoil); 6] = [
     ("no runs", |e| confined(e).runs.clear()),
     ("no readings", |e| confined(e).oracles.clear()),
     ("too late", |e| each(e, |run| run.exit = ProcessExit::TimedOut)),
@@ -26,7 +24,7 @@ const SILENCES: [(&str, Spoil); 7] = [
     }),
 ];
 
-fn each(execution: &mut CaseExecution, spoil: fn(&mut RunReport)) {
+fn each(execution: &mut ArmSet, spoil: fn(&mut RunReport)) {
     confined(execution).runs.iter_mut().for_each(spoil);
 }
 
@@ -53,11 +51,11 @@ fn nothing_learnt_is_never_a_pass(
     kind: &str,
 ) {
     let case = case(kind);
-    assert_eq!(judge(&case, &good(&case)).verdict, Verdict::Pass, "{kind}");
+    assert_eq!(judge_act(&case, &good(&case)).verdict, Verdict::Pass, "{kind}");
     for (name, spoil) in SILENCES {
         let mut execution = good(&case);
         spoil(&mut execution);
-        let judgement = judge(&case, &execution);
+        let judgement = judge_act(&case, &execution);
         assert_ne!(judgement.verdict, Verdict::Pass, "{name}: {kind}");
         // Nor is it a denial: a probe that said nothing was not refused anything.
         if case.act().is_probe() && kind != REFUSED && name != "nothing there" {
@@ -69,20 +67,18 @@ fn nothing_learnt_is_never_a_pass(
 #[rstest]
 fn an_arm_that_is_missing_is_never_a_pass(
     #[values(DENIED, TOLD, CONTAINED, TOOL_CONTAINED, REFUSED, ALLOWED, TOOL)] kind: &str,
-    #[values(ArmKind::Control, ArmKind::Twin, ArmKind::Confined)] which: ArmKind,
+    #[values(ArmKind::Control, ArmKind::Twin)] which: ArmKind,
     #[values(None, Some(ArmRecord::Fault("no disk".into())))] instead: Option<ArmRecord>,
 ) {
     let case = case(kind);
     let mut execution = good(&case);
     let needed = which != ArmKind::Twin || execution.twin.is_some();
-    let slot = match which {
-        ArmKind::Control => &mut execution.control,
-        ArmKind::Twin => &mut execution.twin,
-        ArmKind::Confined => &mut execution.confined,
-    };
-    *slot = instead;
+    match which {
+        ArmKind::Control => execution.control = instead,
+        _ => execution.twin = instead,
+    }
     let verdict = if needed { Verdict::Error } else { Verdict::Pass };
-    assert_eq!(judge(&case, &execution).verdict, verdict);
+    assert_eq!(judge_act(&case, &execution).verdict, verdict);
 }
 
 /// Findings from the gravest to the lightest; each spoils an execution of [`DENIED`] repeated.
@@ -110,36 +106,36 @@ fn the_gravest_finding_is_told() {
         let spoils = GRAVITY.iter().enumerate().filter(|(at, _)| chosen(*at));
         spoils.for_each(|(_, (_, spoil))| spoil(&mut execution));
         let gravest = GRAVITY[spoilt.trailing_zeros() as usize].0;
-        assert_eq!(judge(&case, &execution).verdict, gravest, "{spoilt:b}");
+        assert_eq!(judge_act(&case, &execution).verdict, gravest, "{spoilt:b}");
     }
 }
 
 #[rstest]
-#[case::residue_outweighs_a_broken_promise(|e: &mut CaseExecution| {
+#[case::residue_outweighs_a_broken_promise(|e: &mut ArmSet| {
     confined(e).appeared.push("$WS/.stub".to_owned());
     first(e).exit = ProcessExit::Code(0);
 }, Verdict::Leak)]
-#[case::a_leak_outweighs_a_refused_twin(|e: &mut CaseExecution| {
+#[case::a_leak_outweighs_a_refused_twin(|e: &mut ArmSet| {
     flip(arm(&mut e.twin));
     arm(&mut e.twin).leaks.push("process 7".to_owned());
 }, Verdict::Leak)]
-#[case::an_effect_outweighs_a_leak_of_the_twin(|e: &mut CaseExecution| {
+#[case::an_effect_outweighs_a_leak_of_the_twin(|e: &mut ArmSet| {
     flip(confined(e));
     arm(&mut e.twin).leaks.push("process 7".to_owned());
 }, Verdict::UnderBlock)]
-#[case::a_leak_outweighs_a_failed_control(|e: &mut CaseExecution| {
+#[case::a_leak_outweighs_a_failed_control(|e: &mut ArmSet| {
     flip(arm(&mut e.control));
     confined(e).leaks.push("process 7".to_owned());
 }, Verdict::Leak)]
-#[case::a_refused_twin_teaches_nothing_without_a_control(|e: &mut CaseExecution| {
+#[case::a_refused_twin_teaches_nothing_without_a_control(|e: &mut ArmSet| {
     flip(arm(&mut e.control));
     flip(arm(&mut e.twin));
 }, Verdict::Inconclusive)]
-fn what_was_seen_outweighs(#[case] spoil: fn(&mut CaseExecution), #[case] verdict: Verdict) {
+fn what_was_seen_outweighs(#[case] spoil: fn(&mut ArmSet), #[case] verdict: Verdict) {
     let case = case(DENIED);
     let mut execution = good(&case);
     spoil(&mut execution);
-    assert_eq!(judge(&case, &execution).verdict, verdict);
+    assert_eq!(judge_act(&case, &execution).verdict, verdict);
 }
 
 #[rstest]
@@ -150,7 +146,7 @@ fn a_denial_that_opens_once_is_a_failure(#[values(0, 1, 2, 3, 4)] at: usize) {
     each(&mut execution, |run| run.observation = ProbeObservation::Missing);
     let run = &mut confined(&mut execution).runs[at];
     *run = succeeded(&case);
-    let judgement = judge(&case, &execution);
+    let judgement = judge_act(&case, &execution);
     assert_eq!((judgement.verdict, judgement.reason.as_str()), (Verdict::Contract, "not-refused"));
 }
 
@@ -183,7 +179,7 @@ fn a_signal_is_its_shell_code_unless_it_is_named(
     arm(&mut execution.control).runs[0].exit = control;
     first(&mut execution).exit = confined;
     first(&mut execution).result = named.map(|signal| result(None, Some(signal)));
-    assert_eq!(judge(&case, &execution).verdict, verdict);
+    assert_eq!(judge_act(&case, &execution).verdict, verdict);
 }
 
 /// The tricks of a backend that does nothing, and wants to look good.
@@ -217,5 +213,5 @@ fn tricks_do_not_pass(#[case] kind: &str, #[case] spoil: fn(&mut RunReport)) {
     let case = case(kind);
     let mut execution = good(&case);
     spoil(first(&mut execution));
-    assert_ne!(judge(&case, &execution).verdict, Verdict::Pass);
+    assert_ne!(judge_act(&case, &execution).verdict, Verdict::Pass);
 }

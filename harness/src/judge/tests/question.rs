@@ -59,27 +59,27 @@ fn fault(line: Option<u32>) -> DocumentAnswer {
     })
 }
 
-fn concluded(question: &str, answer: &str, reply: Option<QueryReply>) -> String {
+fn concluded(question: &str, answer: &str, reply: QueryReply) -> String {
     let case = case(&format!(
         "needs: [policy.check]\npolicy: {{orbit: {{}}}}\nact: {{decide: {question}}}\n\
          expect: {{answer: {answer}}}\n"
     ));
-    let judgement = judge(&case, &CaseExecution { reply, ..CaseExecution::default() });
+    let judgement = judge(&case, &CaseExecution::Answer(reply));
     assert_eq!(judgement.twin, TwinState::NotNeeded);
     assert_eq!(judgement.verdict == Verdict::Pass, judgement.message.is_empty());
     format!("{} {}", judgement.verdict.keyword(), judgement.reason).trim().to_owned()
 }
 
-fn answered(told: DocumentAnswer) -> Option<QueryReply> {
+fn answered(told: DocumentAnswer) -> QueryReply {
     let (stderr, duration_ms) = (String::new(), 1.0);
-    Some(QueryReply::Answered(Box::new(QueryAnswer {
+    QueryReply::Answered(Box::new(QueryAnswer {
         told,
         tried: None,
         exit: Some(3),
         due: 3,
         stderr,
         duration_ms,
-    })))
+    }))
 }
 
 #[rstest]
@@ -129,11 +129,10 @@ fn documents_are_in_order_or_not(
 }
 
 #[rstest]
-#[case(None, "error harness")]
-#[case(Some(QueryReply::Silent("it crashed".into())), "inconclusive no-record")]
-#[case(Some(QueryReply::Inexpressible("no verbs".into())), "unsupported inexpressible")]
-#[case(Some(QueryReply::Fault("no disk".into())), "error harness")]
-fn silence_is_no_denial(#[case] reply: Option<QueryReply>, #[case] verdict: &str) {
+#[case(QueryReply::Silent("it crashed".into()), "inconclusive no-record")]
+#[case(QueryReply::Inexpressible("no verbs".into()), "unsupported inexpressible")]
+#[case(QueryReply::Fault("no disk".into()), "error harness")]
+fn silence_is_no_denial(#[case] reply: QueryReply, #[case] verdict: &str) {
     assert_eq!(concluded("read, path: s/k", DENIED, reply.clone()), verdict);
     assert_eq!(concluded("read, path: s/k", ALLOWED, reply), verdict);
 }
@@ -146,7 +145,7 @@ fn the_exit_code_is_part_of_the_answer(#[case] exit: Option<i32>, #[case] verdic
     let told = decided(false, "s/**");
     let answered =
         QueryAnswer { told, tried: None, exit, due: 1, stderr: String::new(), duration_ms: 1.0 };
-    let reply = Some(QueryReply::Answered(Box::new(answered)));
+    let reply = QueryReply::Answered(Box::new(answered));
     assert_eq!(concluded("read, path: s/k", DENIED, reply), verdict);
 }
 
@@ -205,7 +204,6 @@ fn a_line_has_what_it_should(
         "needs: [grants.infer]\npolicy: {{}}\nact: {{decide: grants, line: git add .}}\n\
          expect: {{answer: {{grants: {wanted}}}}}\n"
     ));
-    let judgement =
-        judge(&case, &CaseExecution { reply: answered(told), ..CaseExecution::default() });
+    let judgement = judge(&case, &CaseExecution::Answer(answered(told)));
     assert_eq!(format!("{} {}", judgement.verdict.keyword(), judgement.reason).trim(), verdict);
 }

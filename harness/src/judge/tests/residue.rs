@@ -4,7 +4,6 @@ use rstest::rstest;
 use sha2::{Digest, Sha256};
 
 use super::*;
-use crate::judge::judge;
 
 const DIRECTORY: &str = "0755 a directory";
 const LEAK: &str = "leak residue";
@@ -50,7 +49,7 @@ fn judged(text: &str, laid: &Entries, [control, confined]: [&Entries; 2]) -> Str
         let path = reading.oracle.strip_prefix("absent ").map(|path| format!("$WS/{path}"));
         reading.holds = path.is_none_or(|path| confined.iter().all(|(at, _)| *at != path));
     }
-    let judgement = judge(&case, &execution);
+    let judgement = judge_act(&case, &execution);
     format!("{} {}", judgement.verdict.keyword(), judgement.reason).trim().to_owned()
 }
 
@@ -159,14 +158,14 @@ twin: {none: it is a test}
     );
     let mut execution = good(&case);
     let made = vec![entry("$WS/.git", DIRECTORY)];
-    for report in [arm(&mut execution.control), arm(&mut execution.confined)] {
+    for report in both(&mut execution) {
         left(report, &vec![], &made);
     }
     let confined = confined(&mut execution);
     flip(confined);
     let record = ProbeRecord { probe: "mkdir".to_owned(), outcome, detail: BTreeMap::new() };
     confined.runs[0].observation = ProbeObservation::Seen(record);
-    let judgement = judge(&case, &execution);
+    let judgement = judge_act(&case, &execution);
     assert_eq!(format!("{} {}", judgement.verdict.keyword(), judgement.reason), wanted);
 }
 
@@ -176,7 +175,7 @@ fn a_declined_policy_is_told_first_and_what_is_left_besides() {
     let mut execution = good(&case);
     declined_with(&mut execution, "there is no such thing");
     confined(&mut execution).leaks.push("/dev/shm/x was left behind".to_owned());
-    let judgement = judge(&case, &execution);
+    let judgement = judge_act(&case, &execution);
     assert_eq!((judgement.verdict.keyword(), &*judgement.reason), ("over-block", "policy-refused"));
     assert!(judgement.message.contains("no such thing"), "{}", judgement.message);
     assert!(judgement.message.contains("/dev/shm/x"), "{}", judgement.message);
@@ -188,7 +187,7 @@ fn beside_a_leak_the_broken_promise_is_told() {
     let mut execution = good(&case);
     confined(&mut execution).leaks.push("process 7 outlived the run".to_owned());
     saw(&mut execution, refusal("EPERM"));
-    let judgement = judge(&case, &execution);
+    let judgement = judge_act(&case, &execution);
     assert_eq!(judgement.verdict.keyword(), "leak");
     assert!(judgement.message.contains("failed with EPERM"), "{}", judgement.message);
 }

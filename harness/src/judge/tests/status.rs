@@ -121,7 +121,7 @@ fn concluded(answer: &str, told: DocumentAnswer) -> String {
     ));
     let (stderr, duration_ms) = (String::new(), 1.0);
     let answered = QueryAnswer { told, tried: None, exit: Some(1), due: 1, stderr, duration_ms };
-    let reply = Some(QueryReply::Answered(Box::new(answered)));
-    let judgement = judge(&case, &CaseExecution { reply, ..CaseExecution::default() });
+    let reply = QueryReply::Answered(Box::new(answered));
+    let judgement = judge(&case, &CaseExecution::Answer(reply));
     format!("{} {}", judgement.verdict.keyword(), judgement.reason).trim().to_owned()
 }

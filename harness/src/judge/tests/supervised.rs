@@ -5,7 +5,6 @@ use sha2::{Digest, Sha256};
 
 use super::*;
 use crate::execution::OwnOutput;
-use crate::judge::judge;
 
 /// Judges a tool's act with `more` in its expectation, and `lines` in the case.
 fn judged(more: &str, lines: &str, spoil: impl FnOnce(&mut RunReport)) -> String {
@@ -13,7 +12,7 @@ fn judged(more: &str, lines: &str, spoil: impl FnOnce(&mut RunReport)) -> String
     let case = case(&format!("{text}{lines}\n"));
     let mut execution = good(&case);
     spoil(first(&mut execution));
-    let judgement = judge(&case, &execution);
+    let judgement = judge_act(&case, &execution);
     format!("{} {}", judgement.verdict.keyword(), judgement.reason).trim().to_owned()
 }
 
@@ -241,6 +240,6 @@ fn who_is_cut_short_inside_ran_if_it_left_its_trace(
     for reading in confined(&mut execution).oracles.iter_mut().filter(|reading| reading.positive) {
         reading.holds = there;
     }
-    let judgement = judge(&case, &execution);
+    let judgement = judge_act(&case, &execution);
     assert_eq!(format!("{} {}", judgement.verdict.keyword(), judgement.reason).trim(), wanted);
 }

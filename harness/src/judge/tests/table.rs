@@ -8,22 +8,22 @@ use boxproof_reports::{TwinState, Verdict};
 
 use super::*;
 use crate::backend::SpecialExit;
-use crate::judge::{Reason, judge};
+use crate::judge::Reason;
 
 /// A case, the spoiling of the execution that passes it, and the judge's verdict then.
-struct Row(&'static str, String, fn(&mut CaseExecution), Verdict, Option<Reason>);
+struct Row(&'static str, String, fn(&mut ArmSet), Verdict, Option<Reason>);
 
 fn row(
     name: &'static str,
     case: &str,
-    spoil: fn(&mut CaseExecution),
+    spoil: fn(&mut ArmSet),
     verdict: Verdict,
     reason: Reason,
 ) -> Row {
     Row(name, case.to_owned(), spoil, verdict, Some(reason))
 }
 
-fn pass(name: &'static str, case: &str, spoil: fn(&mut CaseExecution)) -> Row {
+fn pass(name: &'static str, case: &str, spoil: fn(&mut ArmSet)) -> Row {
     Row(name, case.to_owned(), spoil, Verdict::Pass, None)
 }
 
@@ -65,7 +65,7 @@ fn passes() -> Vec<Row> {
         pass("nobody left", SURVIVORS, |_| {}),
         pass("nobody left, and a trace of somebody", TRACE, |_| {}),
         pass("what an act leaves by itself", DENIED, |e| for arm in [&mut e.control, &mut e.twin] { super::arm(arm).leaks.push("/tmp/$NONCE was left behind".into()) }),
-        pass("what an act does to a directory of the arm by itself", TOOL, |e| for arm in [&mut e.control, &mut e.confined] { super::arm(arm).spoilt.push("$WS has mode 0000 instead of 0755".into()) }),
+        pass("what an act does to a directory of the arm by itself", TOOL, |e| for arm in both(e) { arm.spoilt.push("$WS has mode 0000 instead of 0755".into()) }),
         pass("no twin to be had", DENIED, |e| e.twin = Some(ArmRecord::Inexpressible("no such flag".into()))),
         pass("no control needed", &with(&expecting(TOOL, "exit: 127"), "control: {none: there is no such program}"), |e| { e.control = None; first(e).exit = ProcessExit::Code(127) }),
         pass("a signal as a shell shows it", &expecting(TOOL, "exit: {signal: KILL}"), |e| { arm(&mut e.control).runs[0].exit = ProcessExit::Signal(9); first(e).exit = ProcessExit::Code(137) }),
@@ -83,7 +83,7 @@ fn spoilt_evidence() -> Vec<Row> {
     vec![
         row("a directory of the arm is closed by the run", DENIED, |e| { unread(confined(e)); confined(e).spoilt.push("$WS has mode 0000 instead of 0755".into()) }, UnderBlock, Reason::Oracle),
         row("a directory of the arm is gone, and the oracles hold", CONTAINED, |e| confined(e).spoilt.push("$HOME is gone".into()), UnderBlock, Reason::Oracle),
-        row("the run's directory is closed, as a control shows, too", DENIED, |e| for arm in [&mut e.control, &mut e.confined] { super::arm(arm).spoilt.push("$RUN has mode 0000 instead of 0755".into()) }, UnderBlock, Reason::Oracle),
+        row("the run's directory is closed, as a control shows, too", DENIED, |e| for arm in both(e) { arm.spoilt.push("$RUN has mode 0000 instead of 0755".into()) }, UnderBlock, Reason::Oracle),
         row("the workspace of an allowed act is gone", ALLOWED, |e| confined(e).spoilt.push("$WS is gone".into()), Contract, Reason::Tree),
         row("an oracle could not be read", DENIED, |e| unread(confined(e)), Verdict::Error, Reason::Harness),
         row("an oracle could not be read, and the act reports success", DENIED, |e| { unread(confined(e)); saw(e, ActOutcome::Succeeded) }, Verdict::Error, Reason::Harness),
@@ -119,6 +119,9 @@ fn failures() -> Vec<Row> {
         row("it happened before a step failed", DENIED, |e| { flip(confined(e)); broke(confined(e), |_| {}) }, UnderBlock, Reason::Oracle),
         row("it happened before time was up", DENIED, |e| { flip(confined(e)); first(e).exit = ProcessExit::TimedOut }, UnderBlock, Reason::Oracle),
         row("something is left", DENIED, |e| confined(e).leaks.push("process 7".into()), Leak, Reason::LeftBehind),
+        row("a process outlived the run", DENIED, |e| confined(e).outlasting.push("process 7".into()), Leak, Reason::LeftBehind),
+        row("a process outlived the run, as of an arm that was given up", TOOL, |e| { confined(e).outlasting.push("process 7".into()); first(e).exit = ProcessExit::TimedOut }, Leak, Reason::LeftBehind),
+        row("a process of the twin outlived the run", DENIED, |e| arm(&mut e.twin).outlasting.push("process 7".into()), Leak, Reason::LeftBehind),
         row("something is left of the twin", DENIED, |e| arm(&mut e.twin).leaks.push("process 7".into()), Leak, Reason::LeftBehind),
         row("a file the act does not make", DENIED, |e| confined(e).appeared.push("$WS/.stub".into()), Leak, Reason::Residue),
         row("the policy is declined, the act allowed", ALLOWED, |e| { first(e).result = Some(not_started(ErrorKind::Unsupported)); first(e).exit = ProcessExit::Code(126) }, OverBlock, Reason::PolicyRefused),
@@ -176,7 +179,7 @@ fn short_hosts() -> Vec<Row> {
         row("a refusal where the host is short of space", ALLOWED, |e| { short(confined(e)); first(e).exit = ProcessExit::Code(1); saw(e, refusal("ENOSPC")) }, Error, Reason::Host),
         row("a broken promise where the host is short", TOOL, |e| { short(confined(e)); first(e).exit = ProcessExit::Code(75) }, Error, Reason::Host),
         row("a control on a short host", ALLOWED, |e| { short(arm(&mut e.control)); arm(&mut e.control).runs.clear() }, Error, Reason::Host),
-        row("a fault of the harness on a short host", ALLOWED, |e| e.confined = Some(ArmRecord::Fault("state: No space left on device".into())), Error, Reason::Host),
+        row("a fault of the harness on a short host", ALLOWED, |e| e.confined = ArmRecord::Fault("state: No space left on device".into()), Error, Reason::Host),
         row("an effect is seen on a short host, too", DENIED, |e| { short(confined(e)); flip(confined(e)) }, UnderBlock, Reason::Oracle),
     ]
 }
@@ -221,7 +224,7 @@ fn unlearnt() -> Vec<Row> {
         row("two records", DENIED, |e| first(e).observation = ProbeObservation::Untrusted("two".into()), Inconclusive, Reason::UntrustedRecord),
         row("a record of another probe", DENIED, |e| { let ProbeObservation::Seen(record) = &mut first(e).observation else { panic!() }; record.probe = "stat".into() }, Inconclusive, Reason::UntrustedRecord),
         row("a tool that was not executed", TOLD, |e| first(e).exit = ProcessExit::Code(127), Inconclusive, Reason::NotExecuted),
-        row("a contained tool that was not executed", TOOL_CONTAINED, |e| { for arm in [&mut e.control, &mut e.confined] { super::arm(arm).runs[0].exit = ProcessExit::Code(127) } }, Inconclusive, Reason::NotExecuted),
+        row("a contained tool that was not executed", TOOL_CONTAINED, |e| { for arm in both(e) { arm.runs[0].exit = ProcessExit::Code(127) } }, Inconclusive, Reason::NotExecuted),
         row("a tool that looked, where nothing else stands there", TOOL_CONTAINED, |e| { first(e).exit = ProcessExit::Code(1); first(e).stderr = text("cp: cannot overwrite non-directory 'f' with directory 'g'") }, Inconclusive, Reason::NoReason),
         row("a tool that gives no reason", TOLD, |e| first(e).stderr = text("sh: f: No such file or directory"), Inconclusive, Reason::NoReason),
         row("nothing ran", DENIED, |e| confined(e).runs.clear(), Inconclusive, Reason::NothingRan),
@@ -237,15 +240,14 @@ fn unlearnt() -> Vec<Row> {
         row("the twin's tool dies, as a shell shows it", TOLD, |e| { flip(arm(&mut e.twin)); arm(&mut e.twin).runs[0].exit = ProcessExit::Code(139) }, Inconclusive, Reason::TwinFailed),
         row("nothing learnt, and the twin refused", DENIED, |e| { flip(arm(&mut e.twin)); first(e).observation = ProbeObservation::Missing }, Inconclusive, Reason::NoRecord),
         row("the twin takes too long", DENIED, |e| arm(&mut e.twin).runs[0].exit = ProcessExit::TimedOut, Inconclusive, Reason::TwinTimedOut),
-        row("no way to say it", DENIED, |e| e.confined = Some(ArmRecord::Inexpressible("no such flag".into())), Unsupported, Reason::Inexpressible),
+        row("no way to say it", DENIED, |e| e.confined = ArmRecord::Inexpressible("no such flag".into()), Unsupported, Reason::Inexpressible),
         row("the sandbox fails to start", DENIED, |e| first(e).special = Some(SpecialExit::SetupFailed("no namespace".into())), Error, Reason::SetupFailed),
         row("said not to be started, and under way", WITHHELD, |e| first(e).ready = true, Verdict::Contract, Reason::NotRefused),
         row("confined for a reason that nobody named", WITHHELD, |e| { first(e).observation = recorded(refusal("ENOENT")); first(e).result = None; first(e).exit = ProcessExit::Code(1) }, Inconclusive, Reason::WrongErrno),
         row("a host that lacks something, and silence", WITHHELD, |e| { first(e).result = None; first(e).exit = ProcessExit::Code(1) }, Inconclusive, Reason::NoRecord),
         row("a native sandbox fails to start", REFUSED, |e| first(e).result = Some(not_started(ErrorKind::Setup)), Error, Reason::SetupFailed),
         row("the twin's sandbox fails to start", DENIED, |e| arm(&mut e.twin).runs[0].special = Some(SpecialExit::SetupFailed("no namespace".into())), Error, Reason::SetupFailed),
-        row("the harness fails", DENIED, |e| e.confined = Some(ArmRecord::Fault("no disk".into())), Error, Reason::Harness),
-        row("no confined arm", DENIED, |e| e.confined = None, Error, Reason::Harness),
+        row("the harness fails", DENIED, |e| e.confined = ArmRecord::Fault("no disk".into()), Error, Reason::Harness),
         row("no control", DENIED, |e| e.control = None, Error, Reason::Harness),
         row("no twin", DENIED, |e| e.twin = None, Error, Reason::Harness),
         row("an oracle was not read", DENIED, |e| confined(e).oracles.clear(), Error, Reason::Harness),
@@ -343,7 +345,7 @@ fn each_row_gets_its_verdict_and_reason() {
         let case = case(&text);
         let mut execution = good(&case);
         spoil(&mut execution);
-        let judgement = judge(&case, &execution);
+        let judgement = judge_act(&case, &execution);
         let word = reason.map_or("", Reason::word);
         assert_eq!(
             (judgement.verdict, judgement.reason.as_str()),
@@ -377,11 +379,11 @@ fn words_are_distinct_and_fit_a_list_of_known_failures() {
 
 #[test]
 fn what_the_twin_showed_is_told() {
-    let state = |text: &str, spoil: fn(&mut CaseExecution)| {
+    let state = |text: &str, spoil: fn(&mut ArmSet)| {
         let case = case(text);
         let mut execution = good(&case);
         spoil(&mut execution);
-        judge(&case, &execution).twin
+        judge_act(&case, &execution).twin
     };
     assert_eq!(state(DENIED, |_| {}), TwinState::Shown);
     assert_eq!(state(DENIED, |e| flip(arm(&mut e.twin))), TwinState::None);

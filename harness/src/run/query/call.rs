@@ -12,14 +12,15 @@ use boxproof_cases::protocol::{
 
 use super::{compile, executor, finished};
 use crate::backend::Backend;
+use crate::case_pair::CasePair;
 use crate::workspace::ArmWorkspace;
 
 /// Questions that one call asks.
 pub(super) struct QueryCall<'a> {
     pub(super) backend: &'a Backend,
     pub(super) cases: Vec<&'a Case>,
-    /// The (case, backend) pair of each.
-    pub(super) pairs: Vec<(usize, usize)>,
+    /// The pair of each.
+    pub(super) pairs: Vec<CasePair>,
 }
 
 impl QueryCall<'_> {
@@ -41,23 +42,23 @@ impl QueryCall<'_> {
 pub(super) fn calls<'a>(
     cases: &'a [Arc<Case>],
     backends: &'a [Backend],
-    pairs: &[(usize, usize)],
+    pairs: &[CasePair],
 ) -> Vec<QueryCall<'a>> {
     let mut calls: Vec<QueryCall<'a>> = Vec::new();
-    for &(at, backend) in pairs {
-        let case = &*cases[at];
+    for &pair in pairs {
+        let case = &*cases[pair.case];
         let fits = |call: &&mut QueryCall<'_>| {
-            call.pairs[0].1 == backend && share_a_call(call.cases[0], case)
+            call.pairs[0].backend == pair.backend && share_a_call(call.cases[0], case)
         };
         match calls.iter_mut().find(fits) {
             Some(call) => {
                 call.cases.push(case);
-                call.pairs.push((at, backend));
+                call.pairs.push(pair);
             }
             None => calls.push(QueryCall {
-                backend: &backends[backend],
+                backend: &backends[pair.backend],
                 cases: vec![case],
-                pairs: vec![(at, backend)],
+                pairs: vec![pair],
             }),
         }
     }
@@ -197,12 +198,13 @@ rows:
     fn what_shares_documents_and_tree_is_asked_at_once() {
         let cases: Vec<_> = suite(TABLE).cases.into_iter().map(Arc::new).collect();
         let backends = [bare("a"), bare("b")];
-        let pairs: Vec<(usize, usize)> =
-            (0..cases.len()).flat_map(|case| [(case, 0), (case, 1)]).collect();
+        let pair = |case, backend| CasePair { case, backend };
+        let pairs: Vec<CasePair> =
+            (0..cases.len()).flat_map(|case| [pair(case, 0), pair(case, 1)]).collect();
         let calls = calls(&cases, &backends, &pairs);
         let asked: Vec<_> = calls.iter().map(|call| call.pairs.clone()).collect();
-        let twice = |at: usize| [vec![(at, 0)], vec![(at, 1)]];
-        let mut wanted = vec![vec![(0, 0), (1, 0)], vec![(0, 1), (1, 1)]];
+        let twice = |at: usize| [vec![pair(at, 0)], vec![pair(at, 1)]];
+        let mut wanted = vec![vec![pair(0, 0), pair(1, 0)], vec![pair(0, 1), pair(1, 1)]];
         wanted.extend((2..5).flat_map(twice));
         assert_eq!(asked, wanted);
         assert_eq!(calls[0].verb(), "check");

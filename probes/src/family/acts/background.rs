@@ -12,10 +12,10 @@ use nix::unistd::{close, getpid, setsid};
 
 use crate::args::ProbeArguments;
 use crate::deadline;
+use crate::observe::code;
 use crate::observe::{fault, receive, report_pipe, send};
 use crate::outcome::{CallContext, ProbeError, ProbeResult, succeed_with};
 use crate::output::{RecordOutput, write_all};
-use crate::program::code;
 use crate::record::DetailValue;
 use crate::sys::{self, ForkSide};
 

@@ -7,7 +7,7 @@ use crate::args::ProbeArguments;
 use crate::outcome::{CallContext, ProbeError, done};
 use crate::output::RecordOutput;
 use crate::sys;
-use crate::usage::UsageError;
+use crate::usage_error::UsageError;
 
 pub(crate) fn exit(args: &ProbeArguments, out: &RecordOutput<'_>) -> Result<i32, ProbeError> {
     out.report(done())?;

@@ -8,9 +8,9 @@ use nix::errno::Errno;
 use nix::sys::signal::Signal;
 
 use crate::args::ProbeArguments;
+use crate::exit_code as exit;
 use crate::outcome::{CallContext, ProbeError, done};
 use crate::output::{RecordOutput, write_all};
-use crate::program::exit;
 use crate::sys;
 
 /// A multiple of the line length of [`flood`].

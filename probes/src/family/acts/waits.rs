@@ -11,12 +11,12 @@ use nix::sys::stat::Mode;
 
 use crate::args::ProbeArguments;
 use crate::deadline;
+use crate::exit_code as exit;
 use crate::outcome::{CallContext, ProbeError, done};
 use crate::output::{RecordOutput, read_up_to, write_all};
-use crate::program::exit;
 use crate::record::ProbeEvent;
 use crate::sys;
-use crate::usage::UsageError;
+use crate::usage_error::UsageError;
 
 pub(crate) fn ready(_: &ProbeArguments, out: &RecordOutput<'_>) -> Result<i32, ProbeError> {
     out.event(&ProbeEvent::Ready)?;

@@ -55,7 +55,7 @@ fn renameat2(from: &OsStr, to: &OsStr, via: &str) -> Result<(), ProbeError> {
 
 #[cfg(not(target_os = "linux"))]
 fn renameat2(_: &OsStr, _: &OsStr, via: &str) -> Result<(), ProbeError> {
-    Err(crate::usage::UsageError::bad("via", format!("{via} exists on Linux only")).into())
+    Err(crate::usage_error::UsageError::bad("via", format!("{via} exists on Linux only")).into())
 }
 
 pub(crate) fn link(args: &ProbeArguments) -> ProbeResult {

@@ -10,7 +10,7 @@ use crate::args::ProbeArguments;
 use crate::outcome::{CallContext, ProbeError, ProbeResult, TEXT_CAP, done};
 use crate::output::read_up_to;
 use crate::sys;
-use crate::usage::UsageError;
+use crate::usage_error::UsageError;
 
 pub(crate) fn mmap_read(args: &ProbeArguments) -> ProbeResult {
     let file = existing(args.path()?, OFlag::O_RDONLY)?;

@@ -6,7 +6,7 @@ use std::os::unix::ffi::OsStrExt;
 
 use crate::args::ProbeArguments;
 use crate::outcome::{ProbeResult, done};
-use crate::usage::UsageError;
+use crate::usage_error::UsageError;
 
 use super::target;
 use super::udp::datagram;

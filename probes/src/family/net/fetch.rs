@@ -11,7 +11,7 @@ use super::CONNECT_MS;
 use crate::args::ProbeArguments;
 use crate::outcome::{CallContext, ProbeError, ProbeResult, done, succeed_with};
 use crate::record::DetailValue;
-use crate::usage::UsageError;
+use crate::usage_error::UsageError;
 
 /// Words of `--way`.
 pub(crate) const WAYS: &[&str] = &["connect", "get", "socks"];

@@ -19,7 +19,7 @@ use nix::sys::socket::{MsgFlags, send};
 use crate::args::ProbeArguments;
 use crate::outcome::{CallContext, ProbeError};
 use crate::output::raw;
-use crate::usage::UsageError;
+use crate::usage_error::UsageError;
 
 pub(crate) use dns::{OVER_WORDS, dns_query};
 pub(crate) use fetch::{WAYS, fetch};

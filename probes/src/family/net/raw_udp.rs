@@ -9,7 +9,7 @@ use nix::sys::socket::{
 use crate::args::ProbeArguments;
 use crate::outcome::{CallContext, ProbeResult, done};
 use crate::output::raw;
-use crate::usage::UsageError;
+use crate::usage_error::UsageError;
 
 /// Bytes of an IPv4 header without options, and of a UDP header.
 const HEADERS: (u16, u16) = (20, 8);

@@ -13,7 +13,7 @@ use crate::args::ProbeArguments;
 use crate::outcome::{CallContext, ProbeError, ProbeResult, done};
 use crate::output::raw;
 #[cfg(not(target_os = "linux"))]
-use crate::usage::UsageError;
+use crate::usage_error::UsageError;
 
 /// Words of `--via`; `sendmmsg` exists on Linux only.
 pub(crate) const SEND_WORDS: &[&str] = &["sendto", "sendmsg", "sendmmsg", "send"];

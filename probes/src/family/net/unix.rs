@@ -15,7 +15,7 @@ use crate::args::ProbeArguments;
 use crate::outcome::{CallContext, ProbeError, ProbeResult, done};
 use crate::output::{raw, read_up_to, write_all};
 use crate::sys;
-use crate::usage::UsageError;
+use crate::usage_error::UsageError;
 
 pub(crate) fn unix_connect(args: &ProbeArguments) -> ProbeResult {
     let address = bound_to(args.path()?)?;

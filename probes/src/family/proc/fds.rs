@@ -10,7 +10,7 @@ use crate::outcome::{CallContext, ProbeError, ProbeResult, TEXT_CAP, done, succe
 use crate::output::write_all;
 use crate::record::DetailValue;
 use crate::sys;
-use crate::usage::UsageError;
+use crate::usage_error::UsageError;
 
 /// Reads from the start of a file, or what is next in a pipe or socket.
 pub(crate) fn read_fd(args: &ProbeArguments) -> ProbeResult {

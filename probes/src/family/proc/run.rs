@@ -11,10 +11,10 @@ use nix::unistd::{alarm, execveat};
 
 use crate::args::ProbeArguments;
 use crate::deadline;
+use crate::exit_code as exit;
 use crate::observe::report_pipe;
 use crate::outcome::{CallContext, ProbeError, ProbeResult, succeed_with};
 use crate::output::{read_up_to, write_all};
-use crate::program::exit;
 use crate::record::DetailValue;
 use crate::sys::{self, ChildStatus, ForkSide};
 
