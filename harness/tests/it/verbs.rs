@@ -250,7 +250,7 @@ fn judge_derives_the_verdicts_from_the_record_alone() {
     let record = place.arg("run.ndjson");
     place.boxproof("run", &["--backend", "none", "--report", &record]);
     // The record is all there is.
-    std::fs::remove_dir_all(place.path("cases")).unwrap();
+    std::fs::remove_dir_all(place.path("corpus")).unwrap();
     let judged = |code| place.run(&["judge", &record]).exits(code).stdout.clone();
     has(&judged(0), "0 differences in 2 judged rows (0 not run)");
     let bytes = std::fs::read(&record).unwrap();

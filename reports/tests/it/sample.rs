@@ -108,6 +108,7 @@ pub(crate) fn header(backends: &[BackendInfo], rows: &[CaseRow]) -> Header {
         set: None,
         base_url: Some("https://example.invalid/blob/v1/".to_owned()),
         commit: Some("0123456789abcdef0123456789abcdef01234567".to_owned()),
+        case_files: BTreeMap::new(),
     }
 }
 

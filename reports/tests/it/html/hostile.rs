@@ -49,6 +49,7 @@ fn made_of(text: &str) -> Run {
         set: Some(SetInfo { version: text.to_owned(), profiles: [(text.to_owned(), 2)].into() }),
         base_url: Some(text.to_owned()),
         commit: Some(text.to_owned()),
+        case_files: [(text.to_owned(), text.to_owned())].into(),
     };
     let other: Vec<CaseRow> =
         rows.iter().map(|row| CaseRow { backend: format!("{text}2"), ..row.clone() }).collect();
