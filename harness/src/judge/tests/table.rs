@@ -93,7 +93,7 @@ fn spoilt_evidence() -> Vec<Row> {
         row("a directory was not seen whole", ALLOWED, |e| confined(e).unseen.push("$WS: a: Input/output error".into()), Verdict::Error, Reason::Harness),
         row("a directory with more entries than one look takes", ALLOWED, |e| confined(e).unseen.push("$HOME: there are more than 50000 entries".into()), Leak, Reason::Residue),
         row("such a directory, and the act timed out", ALLOWED, |e| { confined(e).unseen.push("$HOME: there are more than 50000 entries".into()); confined(e).runs[0].exit = ProcessExit::TimedOut }, Leak, Reason::Residue),
-        row("such a directory without a sandbox, too", ALLOWED, |e| for arm in [&mut e.control, &mut e.confined] { super::arm(arm).unseen.push("$HOME: there are more than 50000 entries".into()) }, Verdict::Error, Reason::Harness),
+        row("such a directory without a sandbox, too", ALLOWED, |e| for arm in both(e) { arm.unseen.push("$HOME: there are more than 50000 entries".into()) }, Verdict::Error, Reason::Harness),
         row("a directory of the control was not seen whole", ALLOWED, |e| arm(&mut e.control).unseen.push("$WS: there are more".into()), Verdict::Error, Reason::Harness),
         row("a file too many in a directory not seen whole", ALLOWED, |e| { confined(e).unseen.push("$WS: there are more".into()); confined(e).appeared.push("$WS/g".into()) }, Leak, Reason::Residue),
         row("the probe was replaced", ALLOWED, |e| confined(e).distrust = Some("the probe was replaced".into()), Verdict::Error, Reason::Harness),

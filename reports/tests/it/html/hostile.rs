@@ -76,6 +76,7 @@ fn row(text: &str, mark: &str, verdict: Verdict) -> CaseRow {
         about: Some(vec![text.to_owned()]),
         twin: TwinState::Shown,
         duration_ms: 1.0,
+        evidence: None,
         purpose: text.to_owned(),
         asked: Some(CaseQuestion {
             act: text.to_owned(),
