@@ -119,9 +119,6 @@ fn failures() -> Vec<Row> {
         row("it happened before a step failed", DENIED, |e| { flip(confined(e)); broke(confined(e), |_| {}) }, UnderBlock, Reason::Oracle),
         row("it happened before time was up", DENIED, |e| { flip(confined(e)); first(e).exit = ProcessExit::TimedOut }, UnderBlock, Reason::Oracle),
         row("something is left", DENIED, |e| confined(e).leaks.push("process 7".into()), Leak, Reason::LeftBehind),
-        row("a process outlived the run", DENIED, |e| confined(e).outlasting.push("process 7".into()), Leak, Reason::LeftBehind),
-        row("a process outlived the run, as of an arm that was given up", TOOL, |e| { confined(e).outlasting.push("process 7".into()); first(e).exit = ProcessExit::TimedOut }, Leak, Reason::LeftBehind),
-        row("a process of the twin outlived the run", DENIED, |e| arm(&mut e.twin).outlasting.push("process 7".into()), Leak, Reason::LeftBehind),
         row("something is left of the twin", DENIED, |e| arm(&mut e.twin).leaks.push("process 7".into()), Leak, Reason::LeftBehind),
         row("a file the act does not make", DENIED, |e| confined(e).appeared.push("$WS/.stub".into()), Leak, Reason::Residue),
         row("the policy is declined, the act allowed", ALLOWED, |e| { first(e).result = Some(not_started(ErrorKind::Unsupported)); first(e).exit = ProcessExit::Code(126) }, OverBlock, Reason::PolicyRefused),
@@ -166,6 +163,16 @@ fn failures() -> Vec<Row> {
         row("a file is missing", TOOL, |e| confined(e).tree.clear(), Contract, Reason::Tree),
         row("a file that the act removes is there", TOOL, |e| { confined(e).tree.insert("$WS/old".into(), "0644".into()); }, Contract, Reason::Tree),
         row("an allowed act touches what it must not", "fixture: {g: x}\nact: {probe: write, path: f, text: y}\nexpect: {allowed: {}, oracle: [{unchanged: g}]}\n", |e| { confined(e).oracles[0].holds = false; arm(&mut e.control).oracles[0].holds = true }, Contract, Reason::Oracle),
+    ]
+}
+
+#[rustfmt::skip] // One line a row.
+fn outlasting_processes() -> Vec<Row> {
+    use Verdict::Leak;
+    vec![
+        row("a process outlived the run", DENIED, |e| confined(e).outlasting.push("process 7".into()), Leak, Reason::LeftBehind),
+        row("a process outlived the run, as of an arm that was given up", TOOL, |e| { confined(e).outlasting.push("process 7".into()); first(e).exit = ProcessExit::TimedOut }, Leak, Reason::LeftBehind),
+        row("a process of the twin outlived the run", DENIED, |e| arm(&mut e.twin).outlasting.push("process 7".into()), Leak, Reason::LeftBehind),
     ]
 }
 
@@ -329,6 +336,7 @@ fn rows() -> impl Iterator<Item = Row> {
         passes(),
         spoilt_evidence(),
         failures(),
+        outlasting_processes(),
         short_hosts(),
         policies_that_may_be_declined(),
         ended_by_a_signal(),
