@@ -3,6 +3,7 @@
 
 use base64::Engine as _;
 use boxproof_cases::protocol::RunResult;
+use boxproof_reports::record::StreamText;
 
 /// Takes stdout and stderr out of `result`, as they are heavy.
 ///
@@ -20,7 +21,8 @@ pub(super) fn take(result: &mut RunResult) -> Result<(Vec<u8>, Vec<u8>), String>
 /// The most bytes of a result besides the streams.
 const BESIDES_LIMIT: usize = 1 << 20;
 
-/// Takes out of `result` the streams that it has without being asked for them.
+/// Takes out of `result` the streams that it has without being asked for them, and bounds the error's
+/// message, which the record keeps as evidence.
 ///
 /// # Errors
 /// Returns an error when it says much besides.
@@ -29,6 +31,9 @@ pub(super) fn lighten(result: &mut RunResult) -> Result<(), String> {
         [&mut result.stdout, &mut result.stderr, &mut result.stdout_b64, &mut result.stderr_b64]
     {
         *stream = None;
+    }
+    if let Some(error) = &mut result.error {
+        error.message = StreamText::from_bytes(error.message.as_bytes()).text;
     }
     match serde_json::to_vec(result).map_or(usize::MAX, |text| text.len()) {
         0..=BESIDES_LIMIT => Ok(()),
@@ -51,6 +56,7 @@ fn bytes(name: &str, base64: Option<String>, text: Option<String>) -> Result<Vec
 #[cfg(test)]
 mod tests {
     use super::*;
+    use boxproof_reports::record::STREAM_LIMIT;
     use rstest::rstest;
 
     fn result(members: &str) -> RunResult {
@@ -74,6 +80,10 @@ mod tests {
         let mut streams = result(&format!(r#", "stdout": "{text}", "stdout_b64": "{text}""#));
         assert_eq!(lighten(&mut streams), Ok(()));
         assert_eq!((streams.stdout, streams.stdout_b64), (None, None));
+        let message = format!(r#", "error": {{"kind": "unavailable", "message": "{text}"}}"#);
+        let mut wordy = result(&message);
+        assert_eq!(lighten(&mut wordy), Ok(()));
+        assert_eq!(wordy.error.unwrap().message.len(), STREAM_LIMIT);
         let mut words = result(&format!(r#", "annotations": ["{text}"]"#));
         assert!(lighten(&mut words).unwrap_err().contains("besides the streams"));
     }
