@@ -24,7 +24,9 @@ use shell::ScriptShell;
 pub const LIBRARY: (&str, &str) = ("lib.sh", include_str!("repro/lib.sh"));
 /// The name of the script.
 pub const SCRIPT: &str = "repro.sh";
-/// The name of the probe program beside it.
+/// The directory of the probe program beside it, which holds nothing else: backends grant it whole.
+pub const PROBE_DIRECTORY: &str = "probe";
+/// The name of the probe program.
 pub const PROBE: &str = "boxprobe";
 
 /// The subject of a script.

@@ -14,7 +14,8 @@ use crate::backend::Backend;
 use crate::execution::ArmKind;
 use crate::output::OutputDirectory;
 use crate::repro::{
-    LIBRARY, PROBE, SCRIPT, ScriptSubject, arm_word, obstacle, preview, question_script, script,
+    LIBRARY, PROBE, PROBE_DIRECTORY, SCRIPT, ScriptSubject, arm_word, obstacle, preview,
+    question_script, script,
 };
 use crate::run::{RenderedArm, render, render_question};
 use crate::scratch::{self, ScratchDirectory};
@@ -180,8 +181,10 @@ fn rendered(
 fn scene_of(arm: ArmKind, scratch: &ScratchDirectory) -> Result<(PathBuf, PathBuf), CliFailure> {
     let directory = scratch.path.join(arm_word(arm));
     std::fs::create_dir(&directory)?;
-    // A name that nothing else has, for a program that only a victim executes here.
-    let probe = directory.join(PROBE);
+    // A name that nothing else has, in a directory that holds nothing else.
+    let above = scratch.path.join(format!("{PROBE_DIRECTORY}-{}", arm_word(arm)));
+    std::fs::create_dir(&above)?;
+    let probe = above.join(PROBE);
     std::os::unix::fs::symlink(me()?, &probe)?;
     Ok((directory, probe))
 }
@@ -223,7 +226,8 @@ fn export(path: &Path, text: &str, policy: Option<String>) -> Result<i32, CliFai
     if let Some(policy) = policy {
         write("policy.json", format!("{policy}\n").as_bytes(), 0o666)?;
     }
-    write(PROBE, &std::fs::read(me()?)?, 0o777)?;
+    let probe = OutputDirectory::make(&path.join(PROBE_DIRECTORY)).map_err(unusable)?;
+    probe.replace(OsStr::new(PROBE), &std::fs::read(me()?)?, 0o777)?;
     print_text(&format!("{}\n", path.join(SCRIPT).display()))?;
     Ok(0)
 }

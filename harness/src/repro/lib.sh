@@ -1,7 +1,7 @@
 # What repro.sh is written in: laying out, looking from outside, judging what was seen. Plain sh.
 # A script that uses it sets `here`, `nonce`, `canary` and `limit`, and defines lay, look, oracles.
 
-work=$here/work root=$here/work/arm
+work=$here/work root=$here/work/arm probe=$here/probe/boxprobe
 failures=0 unlearnt=0 showing=1 listener= victim=
 mark=$(printf '\036')
 
@@ -20,7 +20,7 @@ ready_to_run() {
     for tool in env find sort stat sha256sum awk grep timeout mkfifo perl; do
         command -v "$tool" >/dev/null || give_up "$tool is not installed"
     done
-    [ -x "$here/boxprobe" ] || give_up "$here/boxprobe is not there, or cannot be executed"
+    [ -x "$probe" ] || give_up "$probe is not there, or cannot be executed"
     trap clean EXIT
     trap 'exit 2' HUP INT TERM
 }
@@ -81,7 +81,7 @@ within() {
 listen() {
     rm -f "$work/listen.in" "$work"/*.address "$work"/*.data "$work"/*.arrived
     mkfifo "$work/listen.in"
-    "$here/boxprobe" __listen "$work" "$root/out" "$nonce" "$@" <"$work/listen.in" &
+    "$probe" __listen "$work" "$root/out" "$nonce" "$@" <"$work/listen.in" &
     listener=$!
     exec 3>"$work/listen.in"
     for name; do
@@ -101,7 +101,7 @@ listened() {
 victim() {
     rm -f "$work/victim.in" "$work/victim.log"
     mkfifo "$work/victim.in"
-    "$here/boxprobe" __victim "$nonce" <"$work/victim.in" >"$work/victim.log" &
+    "$probe" __victim "$nonce" <"$work/victim.in" >"$work/victim.log" &
     victim=$!
     exec 4>"$work/victim.in"
     within 10 test -s "$work/victim.log" || give_up "no victim"

@@ -1,8 +1,11 @@
 //! Texts as a shell reads them back, with what differs from place to place as variables of the
 //! script: [`ScriptShell`].
 
+use std::path::Path;
+
 use boxproof_cases::vars::VariableValues;
 
+use super::{PROBE, PROBE_DIRECTORY};
 use crate::backend::Backend;
 use crate::run::{LATE, RenderedArm, token};
 
@@ -24,10 +27,13 @@ impl ScriptShell {
         let root = ws.strip_suffix("/ws").ok_or("the workspace lies elsewhere")?;
         let mut values = vec![
             (root.to_owned(), "$root".to_owned()),
-            (get("PROBE")?, format!("$here/{}", super::PROBE)),
+            (get("PROBE")?, format!("$here/{PROBE_DIRECTORY}/{PROBE}")),
             (get("NONCE")?, "$nonce".to_owned()),
             (get("CANARY")?, "$canary".to_owned()),
         ];
+        // Backends grant the directory that they run the probe from.
+        let above = Path::new(rendered.vars.get("PROBE").unwrap_or_default()).parent();
+        values.extend(above.map(|d| (d.display().to_string(), format!("$here/{PROBE_DIRECTORY}"))));
         for name in LATE {
             values.push((token(name), format!("$(cat \"$work/{name}.address\")")));
         }
@@ -51,7 +57,7 @@ impl ScriptShell {
     /// A path of the case: variables expanded, below the workspace unless absolute.
     pub(super) fn place(&self, path: &str) -> String {
         let path = self.vars.expand(path).unwrap_or_else(|_| path.to_owned());
-        let ws = std::path::Path::new(self.vars.get("WS").unwrap_or_default());
+        let ws = Path::new(self.vars.get("WS").unwrap_or_default());
         self.quoted_word(&ws.join(path).to_string_lossy())
     }
 
@@ -108,7 +114,8 @@ mod tests {
     #[case("it's $HOME `x`", "'it'\\''s $HOME `x`'")]
     #[case("/s/arm/ws/f", "\"$root\"/ws/f")]
     #[case("--bind=/s/arm/out:/s/arm/ws", "--bind=\"$root\"/out:\"$root\"/ws")]
-    #[case("/s/probe/boxprobe", "\"$here/boxprobe\"")]
+    #[case("/s/probe/boxprobe", "\"$here/probe/boxprobe\"")]
+    #[case("--bind=/s/probe:/s/probe", "--bind=\"$here/probe\":\"$here/probe\"")]
     #[case("n bx1-2 c CANARY9", "'n '\"$nonce\"' c '\"$canary\"")]
     #[case("@boxproof-TCP4@", "\"$(cat \"$work/TCP4.address\")\"")]
     #[case("line\nfeed", "'line\nfeed'")]

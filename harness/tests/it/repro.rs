@@ -86,6 +86,17 @@ fn a_script_shows_what_a_fake_gets_wrong(
     sh(&script, &[]).exits(code);
 }
 
+/// A backend that is granted the directory of the probe, which is there and holds it alone.
+#[test]
+fn a_script_names_the_directory_of_its_own_probe() {
+    let place = Place::with(&[("fs/one", WORKS)]);
+    let line = r#"[ "$(ls "{{ dirname(probe) }}")" = boxprobe ] || exit 9; exec "$@""#;
+    place.write("box.yaml", &manifest(line));
+    let (cases, spec) = (place.arg("corpus"), place.arg("box.yaml"));
+    let script = export(&place, &["fs/one", "--backend", &spec, "--cases", &cases]);
+    has(&sh(&script, &[]).exits(1).stdout, "everything is as it must be");
+}
+
 /// An act that a signal ends, in `seconds` at most.
 fn ended(seconds: u32) -> String {
     format!(
@@ -255,9 +266,12 @@ fn without_a_directory_it_is_told_what_would_be_laid_out_and_started() {
     let (cases, scratch) = (place.arg("corpus"), place.arg("scratch"));
     let repro = ["repro", "fs/one", "--backend", "none", "--cases", &cases, "--scratch", &scratch];
     let ran = place.run(&repro);
-    for part in
-        ["put \"$root\"/out/f kept", "\"$here/boxprobe\"", "--path=\"$root\"/out/f", "--export DIR"]
-    {
+    for part in [
+        "put \"$root\"/out/f kept",
+        "\"$here/probe/boxprobe\"",
+        "--path=\"$root\"/out/f",
+        "--export DIR",
+    ] {
         has(&ran.exits(0).stdout, part);
     }
 }
@@ -289,29 +303,29 @@ fn every_case_has_a_script_or_says_why_not() {
         ..resolve("none", Path::new(BOXPROOF), &SettledUser::own()).unwrap()
     };
     let uid = nix::unistd::geteuid().as_raw();
-    let (mut written, mut without) = (0, 0);
+    let (mut written, mut without, mut texts) = (0, 0, Vec::new());
     // A case that is played over several processes, or is about a native request or result, never
     // has one, and is no measure of the rest.
     let acts = suite.cases.iter().filter(|case| {
         let is_native = case.run != RunSpec::default() || case.expect.result.is_some();
         case.question().is_none() && case.channel().is_none() && !is_native
     });
-    for (number, case) in acts.enumerate() {
+    // In memory: each of the scripts is laid out and removed again.
+    let scene = tempfile::tempdir_in("/dev/shm").unwrap();
+    for case in acts {
         if obstacle(case, &none).is_some() {
             without += 1;
             continue;
         }
-        let directory = place.path(&format!("{number}"));
-        std::fs::create_dir(&directory).unwrap();
-        let scene = ArmContext {
-            directory: &directory,
+        let context = ArmContext {
+            directory: scene.path(),
             probe: Path::new(BOXPROOF),
             run_id: "bxtest",
             boss: None,
         };
         let kinds = [ArmKind::Confined, ArmKind::Control];
         let [confined, control] = kinds.map(|kind| {
-            let rendered = render(case, kind, &none, &scene, uid);
+            let rendered = render(case, kind, &none, &context, uid);
             rendered.unwrap_or_else(|error| panic!("{}: {error}", case.id))
         });
         let control = (!matches!(case.control, Control::None(_))).then_some(&control);
@@ -328,18 +342,33 @@ fn every_case_has_a_script_or_says_why_not() {
         let text = script(&subject).unwrap();
         let root = confined.vars.get("WS").unwrap().strip_suffix("/ws").unwrap();
         assert!(!text.contains(root), "{}: the script knows a directory that is gone", case.id);
-        is_read(&directory.join("repro.sh"), &text, case);
         written += 1;
+        texts.push((case, text));
     }
+    are_read(&place, &texts);
     // A case about times, terminals or hosts has none.
     assert!(written >= 3 * without && without > 0, "{written} scripts, {without} without");
 }
 
-/// A shell takes the script.
-fn is_read(file: &Path, text: &str, case: &Case) {
-    std::fs::write(file, text).unwrap();
+/// Checks that a shell takes each of the scripts: all at once, as one shell for each takes long; one
+/// by one where it does not.
+fn are_read(place: &Place, scripts: &[(&Case, String)]) {
+    let all: String = scripts.iter().map(|(_, text)| format!("one() {{\n{text}\n}}\n")).collect();
+    if why_unread(&place.write("all.sh", &all)).is_none() {
+        return;
+    }
+    for (case, text) in scripts {
+        let why = why_unread(&place.write("repro.sh", text));
+        assert_eq!(why, None, "{}", case.id);
+    }
+    panic!("the scripts are only read one by one");
+}
+
+/// Returns what a shell says against the script in `file`.
+fn why_unread(file: &Path) -> Option<String> {
     let read = Command::new("sh").arg("-n").arg(file).output().unwrap();
-    assert!(read.status.success(), "{}: {}", case.id, String::from_utf8_lossy(&read.stderr));
+    let why = || String::from_utf8_lossy(&read.stderr).into_owned();
+    (!read.status.success()).then(why)
 }
 
 #[test]
@@ -350,22 +379,24 @@ fn every_question_has_a_script_that_asks_it() {
     let uid = nix::unistd::geteuid().as_raw();
     let asks = |case: &&Case| case.question().is_some();
     let questions: Vec<&Case> = suite.cases.iter().filter(asks).collect();
-    for (number, case) in questions.iter().enumerate() {
+    let mut texts = Vec::new();
+    // In memory: each of the scripts is laid out and removed again.
+    let scene = tempfile::tempdir_in("/dev/shm").unwrap();
+    for case in &questions {
         assert_eq!(obstacle(case, &native), None, "{}", case.id);
-        let directory = place.path(&format!("{number}"));
-        std::fs::create_dir(&directory).unwrap();
-        let scene = ArmContext {
-            directory: &directory,
+        let context = ArmContext {
+            directory: scene.path(),
             probe: Path::new(BOXPROOF),
             run_id: "bxtest",
             boss: None,
         };
         let (rendered, request) =
-            render_question(case, &scene).unwrap_or_else(|error| panic!("{}: {error}", case.id));
+            render_question(case, &context).unwrap_or_else(|error| panic!("{}: {error}", case.id));
         let (suite, backend, rendered) = (&suite, &native, &rendered);
         let (arm, control) = (ArmKind::Confined, None);
         let subject = ScriptSubject { case, suite, backend, arm, rendered, control, uid };
-        is_read(&directory.join("repro.sh"), &question_script(&subject, &request).unwrap(), case);
+        texts.push((*case, question_script(&subject, &request).unwrap()));
     }
+    are_read(&place, &texts);
     assert!(questions.len() > 300, "{}", questions.len());
 }
