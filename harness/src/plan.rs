@@ -126,7 +126,7 @@ fn decide(case: &Case, backend: &Backend, host: &HostFacts, options: PlanOptions
     if let Some(fact) = case.host.iter().find(|fact| !host.facts.contains(fact)) {
         return skip(Verdict::NotApplicable, fact.keyword());
     }
-    if let Some(why) = too_old(case, host) {
+    if let Some(why) = too_old(case, host).or_else(|| host.bounds.lacks(&case.launcher)) {
         return skip(Verdict::NotApplicable, &why);
     }
     if backend.missing.is_some() {
@@ -152,6 +152,7 @@ fn too_old(case: &Case, host: &HostFacts) -> Option<String> {
 mod tests {
     use super::*;
     use crate::backend::{BackendKind, MissingBackend};
+    use crate::host::ProcessBounds;
     use crate::observability::Observability;
     use crate::selection::SlowCases;
     use boxproof_cases::Capability;
@@ -206,7 +207,8 @@ mod tests {
     fn planned_with(sight: Observability, extra: &str, missing: bool, all: bool) -> String {
         let report = BTreeMap::from([("git".to_owned(), "git version 2.43.0".into())]);
         let facts = BTreeSet::from([HostFact::Git]);
-        let host = HostFacts { facts, sight, report, ..HostFacts::default() };
+        let bounds = ProcessBounds { least_nice: 7, ..ProcessBounds::default() };
+        let host = HostFacts { facts, sight, bounds, report, ..HostFacts::default() };
         let selection = CaseSelection::new::<&str>(&[], SlowCases::ByIdOnly).unwrap();
         let options = PlanOptions { all, ..PlanOptions::default() };
         let plan = plan(&suite(extra), &selection, &[backend(missing)], &host, options);
@@ -225,6 +227,8 @@ mod tests {
     #[case("host: [git >= 2.5]", "run")]
     #[case("host: [git >= 2.43.1]", "not-applicable(git 2.43, older than 2.43.1)")]
     #[case("host: [node >= 22.21]", "not-applicable(node)")]
+    #[case("launcher: {nice: 7}", "run")]
+    #[case("launcher: {nice: 6}", "not-applicable(nice 6, below 7 of this process)")]
     #[case("platforms: [OTHER]", "not-applicable(platform)")]
     #[case("needs: [fs.write, fs.deny_write]", "run")]
     #[case("needs: [exec.not_found]", "run")]

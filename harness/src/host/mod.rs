@@ -3,6 +3,7 @@
 mod ability;
 mod findings;
 mod helper;
+mod process_bounds;
 pub(crate) mod program_answer;
 mod report;
 mod tools;
@@ -17,6 +18,7 @@ use serde_json::Value;
 
 pub use ability::{HostAbility, abilities};
 pub use findings::{DoctorFinding, findings};
+pub use process_bounds::ProcessBounds;
 pub use tools::PendingTools;
 
 use crate::observability::Observability;
@@ -31,6 +33,8 @@ pub struct HostFacts {
     pub facts: BTreeSet<HostFact>,
     /// The observations that are possible here.
     pub sight: Observability,
+    /// The bounds of the processes that can be started here.
+    pub bounds: ProcessBounds,
     /// The observations, for reports: `os`, `distro`, `kernel`, `arch`, kernel settings, and for
     /// each fact's word what showed that it holds or not.
     pub report: BTreeMap<String, Value>,
@@ -45,7 +49,8 @@ impl HostFacts {
     pub fn detect(scratch: &Path, tools: PendingTools) -> Self {
         let (uid, gid) = (nix::unistd::geteuid().as_raw(), nix::unistd::getegid().as_raw());
         let (facts, sight) = (BTreeSet::new(), Observability::here());
-        let mut host = Self { uid, facts, sight, report: report::collect() };
+        let (bounds, report) = (ProcessBounds::detect(), report::collect());
+        let mut host = Self { uid, facts, sight, bounds, report };
         host.report.insert("uid".to_owned(), uid.into());
         let id = format!("uid {uid}");
         let is_root =

@@ -25,7 +25,7 @@ pub(crate) use process::{
     default_signals, fork, hand_nothing_on, inherit_descriptors, own_terminal, random,
     random_bytes, reap, resize, stands_still, survive_file_limit, waiting_bytes,
 };
-pub(crate) use process_state::start_with;
+pub(crate) use process_state::{firm_limit, start_with, try_nice};
 #[cfg(target_os = "linux")]
 pub(crate) use system::die_with_parent;
 #[cfg(target_os = "macos")]

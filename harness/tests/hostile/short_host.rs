@@ -2,13 +2,15 @@
 //! and a backend that only says so is not excused.
 
 use std::ffi::OsString;
+use std::path::Path;
 use std::process::Command;
 use std::time::{Duration, Instant};
 
 use nix::sys::signal::{Signal, kill};
 
 use crate::baseline::{ALLOWED, DENIED};
-use crate::context::{BOTH, FinishedRun, HostileRow, RowContext, User};
+use crate::context::{BOTH, FinishedRun, HostileRow, ROOT, RowContext, User};
+use crate::support::fakes::verdict;
 
 /// Cases of several kinds, which all pass on a host that is short of nothing.
 pub(crate) const CASES: &[&str] = &[
@@ -18,6 +20,11 @@ pub(crate) const CASES: &[&str] = &[
     "protect/git-write/*",
     "work/names/*",
 ];
+
+/// The time of a standstill, longer than what the harness takes for one.
+const STALL: Duration = Duration::from_secs(12);
+/// One that is longer than every deadline of a case.
+const LONG_STALL: Duration = Duration::from_secs(27);
 
 /// The words for one row of the table.
 type Row = (&'static str, &'static [User], bool, fn(&RowContext));
@@ -54,7 +61,10 @@ const ROWS: &[Row] = &[
     ("host-without-temporary-files", BOTH, false, without_temporary),
     ("host-without-devices", BOTH, false, without_devices),
     ("host-filled-by-a-backend", &[User::Ordinary], true, fills_disk),
-    ("host-frozen", &[User::Ordinary], true, frozen),
+    ("host-frozen", &[User::Ordinary], true, |context| frozen(context, STALL)),
+    ("host-frozen-for-27-s", BOTH, true, |context| frozen(context, LONG_STALL)),
+    ("host-frozen-by-its-control-group", ROOT, true, frozen_group),
+    ("host-nice", BOTH, false, nice),
 ];
 
 pub(crate) fn rows() -> Vec<HostileRow> {
@@ -133,7 +143,7 @@ fn many_processes(context: &RowContext) {
 
 /// A cgroup with few processes, where there is one.
 fn pids_cgroup(context: &RowContext) {
-    let parent = ["/sys/fs/cgroup/pids", "/sys/fs/cgroup"].map(std::path::Path::new);
+    let parent = ["/sys/fs/cgroup/pids", "/sys/fs/cgroup"].map(Path::new);
     let Some(parent) = parent.into_iter().find(|path| path.join("cgroup.procs").exists()) else {
         return;
     };
@@ -244,17 +254,60 @@ fn liar(context: &RowContext) {
     assert_ne!(ran.verdict(DENIED), "pass", "{ran:#?}");
 }
 
-/// The whole run stands still for longer than any tolerance.
-fn frozen(context: &RowContext) {
+/// The whole run stands still for `stall`.
+fn frozen(context: &RowContext, stall: Duration) {
     let args = context.arguments(&["reference"], &["exec/ended/*"]);
     let args: Vec<&str> = args.iter().map(String::as_str).collect();
-    let ran = context.finish_while(context.command(&args), freeze);
-    accuses_no_one(&ran);
+    let ran = context.finish_while(context.command(&args), |context| freeze(context, stall));
+    stood_still(&ran, stall);
 }
 
-/// Stops every process of the run, once an arm is there, for longer than the harness takes for a
-/// stall.
-fn freeze(context: &RowContext) {
+#[track_caller]
+fn stood_still(ran: &FinishedRun, stall: Duration) {
+    ran.is_bounded();
+    accuses_no_one(ran);
+    assert!(ran.seconds > stall.as_secs_f64(), "it was not frozen: {ran:#?}");
+}
+
+/// Stops every process of the run, once an arm is there, for `stall`.
+fn freeze(context: &RowContext, stall: Duration) {
+    await_arm(context);
+    let stopped = context.processes();
+    assert!(!stopped.is_empty(), "no process of the run was found");
+    stopped.iter().for_each(|(pid, _)| _ = kill(*pid, Signal::SIGSTOP));
+    wait_until_deadline(Instant::now() + stall);
+    stopped.iter().for_each(|(pid, _)| _ = kill(*pid, Signal::SIGCONT));
+}
+
+/// The same by the freezer of a control group, where there is one: no process can tell.
+fn frozen_group(context: &RowContext) {
+    let versions = [
+        ("/sys/fs/cgroup/freezer", "freezer.state", ["FROZEN", "THAWED"]),
+        ("/sys/fs/cgroup", "cgroup.freeze", ["1", "0"]),
+    ];
+    let is_there = |(parent, ..): &(&str, &str, _)| Path::new(parent).join("cgroup.procs").exists();
+    let Some((parent, file, [frozen, thawed])) = versions.into_iter().find(is_there) else {
+        return;
+    };
+    let group = Path::new(parent).join(format!("boxproof-frozen-{}", std::process::id()));
+    if std::fs::create_dir(&group).is_err() {
+        return;
+    }
+    let args = context.arguments(&["reference"], &["exec/ended/*"]);
+    let args: Vec<&str> = args.iter().map(String::as_str).collect();
+    let join = format!("echo $$ > {}/cgroup.procs", group.display());
+    let ran = context.finish_while(context.below_shell(&join, &args), |context| {
+        await_arm(context);
+        std::fs::write(group.join(file), frozen).unwrap();
+        wait_until_deadline(Instant::now() + LONG_STALL);
+        std::fs::write(group.join(file), thawed).unwrap();
+    });
+    let _ = std::fs::remove_dir(&group);
+    stood_still(&ran, LONG_STALL);
+}
+
+/// Waits until a worker of the run has an arm.
+fn await_arm(context: &RowContext) {
     let deadline = Instant::now() + Duration::from_secs(30);
     let has_arm = || {
         let runs = std::fs::read_dir(context.place.path("scratch")).into_iter().flatten().flatten();
@@ -263,14 +316,29 @@ fn freeze(context: &RowContext) {
     while !has_arm() && Instant::now() < deadline {
         std::thread::sleep(Duration::from_millis(5));
     }
-    let stopped = context.processes();
-    assert!(!stopped.is_empty(), "no process of the run was found");
-    stopped.iter().for_each(|(pid, _)| _ = kill(*pid, Signal::SIGSTOP));
-    let deadline = Instant::now() + Duration::from_secs(12);
-    while Instant::now() < deadline {
-        std::thread::sleep(Duration::from_millis(50));
+}
+
+fn wait_until_deadline(deadline: Instant) {
+    while let Some(left) = deadline.checked_duration_since(Instant::now()) {
+        std::thread::sleep(left);
     }
-    stopped.iter().for_each(|(pid, _)| _ = kill(*pid, Signal::SIGCONT));
+}
+
+/// Checks that a nice value below that of the run is asked where it can be had, and blamed on none
+/// elsewhere.
+fn nice(context: &RowContext) {
+    let case = "exec/limits-at-start/mask-and-limits";
+    let args = context.arguments(&["reference", "bubblewrap"], &[case]);
+    let args: Vec<&str> = args.iter().map(String::as_str).collect();
+    let ran = context.finish(context.below_shell("renice -n 15 $$", &args));
+    ran.is_bounded();
+    // A run that judges nothing ends with 4.
+    let (due, code) = match context.user {
+        User::Root => ("pass", 0),
+        User::Ordinary => ("not-applicable nice 5, below 15 of this process", 4),
+    };
+    let verdicts: Vec<_> = ran.rows.iter().map(verdict).collect();
+    assert_eq!((verdicts, ran.code), (vec![due.to_owned(); 2], code), "{ran:#?}");
 }
 
 /// Checks that `doctor` reports the reason for which a run would be refused.
