@@ -4,7 +4,7 @@ use std::error::Error;
 use std::fmt;
 use std::fs::{DirBuilder, File};
 use std::io;
-use std::os::unix::fs::DirBuilderExt;
+use std::os::unix::fs::{DirBuilderExt, MetadataExt};
 use std::path::{Path, PathBuf};
 
 use nix::unistd::Uid;
@@ -13,6 +13,10 @@ use crate::removal::OwnedDirectory;
 
 /// The number of times that the base is made anew when other runs take it away.
 const ATTEMPTS: usize = 100;
+
+/// The mode of directories that a run makes above its own. The sticky bit is a mark that comes with
+/// mkdir(2) and goes with rmdir(2): by it the last of several runs knows what another one made.
+const MARKED: u32 = 0o1755;
 
 /// The directories in which sandboxes put an object of their own, or grant one.
 const REPLACED: [&str; 4] = ["/tmp", "/var/tmp", "/dev", "/run"];
@@ -111,15 +115,26 @@ pub(super) fn make(base: &Path, run_id: &str) -> io::Result<MadeBase> {
                 return Err(error);
             }
             Ok((real, directory, lock)) => {
-                // Of runs at once the last one takes it along, and did not make it.
-                if base == default_base() && !emptied.contains(&real) {
-                    emptied.insert(0, real.clone());
-                }
+                // The run's directory is in there by now, so that no other run takes them away.
+                let emptied = made_by_runs(&real, &emptied);
                 return Ok(MadeBase { base: real, directory, lock, emptied });
             }
         }
     }
     Err(io::Error::new(io::ErrorKind::NotFound, "it is removed again and again"))
+}
+
+/// Lists `base` and what is above it as far as runs made it: this one `made`, or another marked.
+fn made_by_runs(base: &Path, made: &[PathBuf]) -> Vec<PathBuf> {
+    let is_marked = |path: &Path| {
+        path.symlink_metadata().is_ok_and(|meta| {
+            meta.is_dir()
+                && meta.mode() & 0o7777 == MARKED
+                && meta.uid() == Uid::effective().as_raw()
+        })
+    };
+    let is_of_a_run = |path: &&Path| made.iter().any(|known| known == path) || is_marked(path);
+    base.ancestors().take_while(is_of_a_run).map(Path::to_owned).collect()
 }
 
 /// Makes `base` and what is missing above it, adds that to `emptied`, and returns the base without
@@ -128,7 +143,7 @@ fn make_base(base: &Path, emptied: &mut Vec<PathBuf>) -> io::Result<PathBuf> {
     let base = std::path::absolute(base)?;
     let missing: Vec<&Path> = base.ancestors().take_while(|above| !above.exists()).collect();
     for path in missing.into_iter().rev() {
-        match DirBuilder::new().mode(0o755).create(path) {
+        match DirBuilder::new().mode(MARKED).create(path) {
             Err(error) if error.kind() == io::ErrorKind::AlreadyExists => continue,
             made => made?,
         }
@@ -227,7 +242,24 @@ mod tests {
         let mut emptied = Vec::new();
         make_base(&real.join("a/b"), &mut emptied).unwrap();
         assert_eq!(emptied, [real.join("a/b"), real.join("a")]);
+        assert_eq!(made_by_runs(&real.join("a/b"), &emptied), emptied);
         remove_empty(&emptied);
         assert_eq!(std::fs::read_dir(&real).unwrap().count(), 0);
+    }
+
+    /// The last run takes away what another one made, and nothing that was there before.
+    #[test]
+    fn what_another_run_made_is_known_by_its_mark() {
+        let place = tempfile::tempdir().unwrap();
+        let real = place.path().canonicalize().unwrap();
+        let [base, given] = ["a/b", "given"].map(|name| real.join(name));
+        std::fs::create_dir(&given).unwrap();
+        make_base(&base, &mut Vec::new()).unwrap();
+        let mut of_this_run = Vec::new();
+        make_base(&base, &mut of_this_run).unwrap();
+        assert_eq!(made_by_runs(&base, &of_this_run), [base.clone(), real.join("a")]);
+        assert!(made_by_runs(&given, &[]).is_empty());
+        make_base(&given.join("c"), &mut Vec::new()).unwrap();
+        assert_eq!(made_by_runs(&given.join("c"), &[]), [given.join("c")]);
     }
 }

@@ -1,5 +1,5 @@
-//! Backends and runs that differ from one moment to the next: flaky, slow, stopped for a while, and
-//! many runs at once.
+//! Backends and runs that differ from one moment to the next: flaky, slow, crashing, stopped for a
+//! while, killed beside others, and many runs at once.
 
 use std::fs::File;
 use std::io::{BufRead, BufReader};
@@ -30,6 +30,10 @@ pub(crate) fn rows() -> Vec<HostileRow> {
         row("open-in-every-second-start", false, open_first as fn(&RowContext)),
         row("open-in-the-other-start", false, open_second),
         row("three-seconds-slower", false, slow),
+        row("crashes-at-once", false, crashes),
+        row("crashes-at-the-first-start", false, crashes_first),
+        row("crashes-after-the-act", false, crashes_last),
+        row("boss-killed-beside-others", false, killed_boss),
         row("boss-stopped-for-a-while", true, stopped_boss),
         row("ten-runs-at-once", true, ten_runs),
     ]
@@ -68,6 +72,74 @@ fn slow(context: &RowContext) {
     assert_eq!(ran.code, 0, "{ran:#?}");
 }
 
+/// A shell line by which the backend dies of a segmentation fault.
+const CRASHES: &str = "kill -SEGV $$";
+
+/// Checks that a crash before the act denies nothing.
+fn crashes(context: &RowContext) {
+    let ran = context.run_own(&context.native("crashes", CRASHES, ""), &[HELLO, OUTSIDE]);
+    ran.is_bounded();
+    let verdicts = [HELLO, OUTSIDE].map(|id| ran.verdict(id));
+    assert_eq!(verdicts, ["over-block exit", "inconclusive no-record"], "{ran:#?}");
+    assert_eq!(ran.code, 1, "{ran:#?}");
+}
+
+/// Checks that the try that crashed stays visible beside the one that passes.
+fn crashes_first(context: &RowContext) {
+    let before = format!("mkdir $STATE/first 2>/dev/null && {CRASHES}");
+    let ran = context.run_own(&context.native("crashes", &before, ""), &[OUTSIDE]);
+    ran.is_bounded();
+    assert_eq!(ran.verdict(OUTSIDE), "pass", "{ran:#?}");
+    let earlier = &ran.row(OUTSIDE)["earlier"][0];
+    assert_eq!(earlier["reason"], "no-record", "{ran:#?}");
+    assert!(ran.stdout.contains("1 flaky"), "{ran:#?}");
+}
+
+/// Checks that a crash after the act is the backend's failure, beside what its result says.
+fn crashes_last(context: &RowContext) {
+    let ran = context.run_own(&context.native("crashes", "", CRASHES), &[HELLO, OUTSIDE]);
+    ran.is_bounded();
+    let verdicts = [HELLO, OUTSIDE].map(|id| ran.verdict(id));
+    assert_eq!(verdicts, ["over-block exit", "contract result"], "{ran:#?}");
+}
+
+/// Kills the main process while four arms of the second of three backends run: these end, nothing
+/// is left, and another run beside it is whole.
+fn killed_boss(context: &RowContext) {
+    context.place.write("corpus/host/four.yaml", FOUR);
+    let own = context.own_cases(&["host/four/*"]);
+    let own: Vec<&str> = own.iter().map(String::as_str).collect();
+    let main = "$(cut -d ' ' -f 4 /proc/$PPID/stat)";
+    let holds = "for arm in 1 2 3; do mkdir $STATE/$arm 2>/dev/null && exec sleep 1000; done";
+    let kills = context.backend("kills", &format!("{holds}\nkill -KILL {main}\nexec sleep 1000"));
+    let mut args = context.arguments(&["none", &kills, "reference"], &own);
+    let jobs = args.iter().position(|arg| arg == "--jobs").unwrap() + 1;
+    args[jobs] = "4".to_owned();
+    let args: Vec<&str> = args.iter().map(String::as_str).collect();
+    let beside = context.arguments(&["reference"], &own);
+    let beside: Vec<&str> = beside.iter().map(String::as_str).collect();
+    let mut other = start_beside(context, &beside, 1);
+    let ran =
+        context.finish_while(context.command(&args), |_| assert!(other.wait().unwrap().success()));
+    ran.is_bounded();
+    assert_eq!((ran.code, ran.rows.len()), (128 + Signal::SIGKILL as i32, 0), "{ran:#?}");
+    let record = std::fs::read_to_string(context.place.path(&record_of(1))).unwrap();
+    assert_eq!(record.matches(r#""verdict":"pass""#).count(), 4, "{record}");
+}
+
+/// Four commands that say hello.
+const FOUR: &str = "purpose: A command says hello ${time}.
+requirement: R-test
+act: {sh: echo hello}
+expect: {allowed: {}, exit: 0}
+control: {none: a shell can say hello}
+rows:
+  a: {with: {time: once}}
+  b: {with: {time: again}}
+  c: {with: {time: a third time}}
+  d: {with: {time: a fourth time}}
+";
+
 /// Stops the main process alone for longer than its cases take: the workers' answers wait for it.
 fn stopped_boss(context: &RowContext) {
     let main = "$(cut -d ' ' -f 4 /proc/$PPID/stat)";
@@ -104,8 +176,8 @@ fn stop_boss(context: &RowContext) {
     kill(boss, Signal::SIGCONT).unwrap();
 }
 
-/// Runs [`RUNS`] at once below one scratch directory: each passes and removes what it made there. The
-/// directory itself stays where the run that made it is not the last to end.
+/// Runs [`RUNS`] at once below one scratch directory: each passes, and the last one removes the
+/// directory, which the first one made.
 fn ten_runs(context: &RowContext) {
     let own = context.own_cases(&[HELLO, OUTSIDE]);
     let own: Vec<&str> = own.iter().map(String::as_str).collect();
@@ -117,9 +189,7 @@ fn ten_runs(context: &RowContext) {
         others.iter_mut().for_each(|other| _ = other.wait().unwrap());
     });
     passes(&ran);
-    let scratch = context.place.path("scratch");
-    assert!(std::fs::read_dir(&scratch).is_ok_and(|mut left| left.next().is_none()), "{ran:#?}");
-    assert!(ran.residue.iter().all(|left| left.ends_with("/scratch")), "{ran:#?}");
+    ran.is_bounded();
     let codes: Vec<_> = others.iter_mut().map(|other| other.wait().unwrap().code()).collect();
     assert_eq!(codes, vec![Some(0); RUNS - 1]);
     for number in 1..RUNS {
