@@ -133,35 +133,39 @@ fn tell_forged(finished: &CompletedRun, text: &mut String) -> usize {
     let mut all = 0;
     for double in DoubleReply::ALL.into_iter().filter(|double| double.forges() && !double.runs()) {
         let (judged, passes) = played(finished, double);
-        let mut areas: BTreeMap<&str, usize> = BTreeMap::new();
         for row in &passes {
             text.push_str(&format!(
                 "{} on {}: only the record vouches for it\n",
                 row.id, row.backend
             ));
-            *areas.entry(&row.area).or_default() += 1;
         }
-        let areas: Vec<String> =
-            areas.iter().map(|(area, count)| format!("{area} {count}")).collect();
         text.push_str(&format!(
-            "{}: {} of {judged} pass on the record alone{}{}\n",
+            "{}: {} of {judged} pass on the record alone{}\n",
             double.name(),
             passes.len(),
-            if areas.is_empty() { "" } else { ": " },
-            areas.join(", ")
+            by_area(&passes)
         ));
         all += passes.len();
     }
     all
 }
 
-/// Tells how many rows pass on a liar that knows the corpus.
+/// Returns the number of rows of each area, after a colon; nothing where there are none.
+fn by_area(rows: &[&CaseRow]) -> String {
+    let mut areas: BTreeMap<&str, usize> = BTreeMap::new();
+    rows.iter().for_each(|row| *areas.entry(&row.area).or_default() += 1);
+    let areas: Vec<String> = areas.iter().map(|(area, count)| format!("{area} {count}")).collect();
+    if areas.is_empty() { String::new() } else { format!(": {}", areas.join(", ")) }
+}
+
+/// Tells how many rows of each area pass on a liar that knows the corpus.
 fn tell_knowing(finished: &CompletedRun, text: &mut String) {
     let (judged, passes) = played(finished, DoubleReply::KnowsCorpus);
     if judged > 0 {
         text.push_str(&format!(
-            "{KNOWING}: {} of {judged} pass; a second look (`run --blind`) shows it\n",
-            passes.len()
+            "{KNOWING}: {} of {judged} pass{}; a second look (`run --blind`) shows it\n",
+            passes.len(),
+            by_area(&passes)
         ));
     }
 }

@@ -85,7 +85,8 @@ fn audit_is_green_where_every_case_can_fail() {
     }
     // A forger that reads the act off its line repeats what `echo hello` would have said.
     has(&ran.stdout, "forger-allows: 1 of 2 pass on the record alone: exec 1\n");
-    place.boxproof("audit", &["--most-forged", "0"]).exits(1);
+    let ran = place.boxproof("audit", &["--most-forged", "0", "--knowing"]);
+    has(&ran.exits(1).stdout, "knows-corpus: 2 of 2 pass: exec 1, fs 1; a second look");
     assert_eq!(place.boxproof("audit", &["nope"]).exits(4).last_line(), "0 vacuous of 0");
 }
 
