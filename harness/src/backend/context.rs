@@ -85,15 +85,18 @@ fn paths(policy: &Policy) -> impl Iterator<Item = &Path> {
     lists.chain([&policy.workspace]).map(WirePath::as_path)
 }
 
-/// The protected names directly below the workspace, as paths; none unless the policy protects
-/// them.
+/// The protected names directly below the workspace and every further writable directory, as paths;
+/// none unless the policy protects them.
 fn protected(policy: &Policy) -> Vec<PathBuf> {
     if policy.protect == Protect::None {
         return Vec::new();
     }
     let git_is_granted = policy.grants.iter().any(|grant| grant == GIT_GRANT);
     let names = PROTECTED_NAMES.iter().filter(|name| !(git_is_granted && **name == GIT));
-    names.map(|name| policy.workspace.as_path().join(name)).collect()
+    let further = policy.writable.iter().filter(|root| **root != policy.workspace);
+    let roots = further.map(WirePath::as_path).filter(|root| !root.is_file());
+    let roots = [policy.workspace.as_path()].into_iter().chain(roots);
+    roots.flat_map(|root| names.clone().map(|name| root.join(name))).collect()
 }
 
 /// Returns those of `paths` that exist. A link counts even if its target does not exist.
@@ -120,4 +123,22 @@ pub(super) fn add_functions(env: &mut Environment<'_>) {
     env.add_function("dirname", |path: &str| {
         Path::new(path).parent().and_then(Path::to_str).unwrap_or("/").to_owned()
     });
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn names_are_protected_in_every_writable_directory() {
+        let mut policy = Policy::new("/w");
+        policy.writable = ["/out", "/w", "/etc/passwd"].map(WirePath::from).to_vec();
+        assert!(protected(&policy).is_empty());
+        policy.protect = Protect::Metadata;
+        let found = protected(&policy);
+        assert_eq!(found.len(), 2 * PROTECTED_NAMES.len(), "{found:?}");
+        assert!(["/w/.git", "/out/.git"].iter().all(|path| found.contains(&path.into())));
+        policy.grants = vec![GIT_GRANT.to_owned()];
+        assert!(!protected(&policy).iter().any(|path| path.ends_with(GIT)));
+    }
 }
