@@ -116,13 +116,16 @@ in_directory() {
     exec "$@"
 }
 
+# A shell starts what it does not wait for with these signals ignored; a launcher does not.
+by_default="perl -e \$SIG{INT}=\$SIG{QUIT}='DEFAULT';exec@ARGV"
+
 # step ARM NUMBER: one step; streams and code are kept under $work/ARM.NUMBER.
 step() {
     run=$1.$2 pid='' lived='' ended=''
     if [ -n "${signal:-}" ] && [ "$2" = "$last" ]; then
         # Looked at before the shell below has opened them, perhaps.
         : >"$work/$run.out" 2>"$work/$run.err"
-        ( "$1_$2" "" ) <"$stdin" >"$work/$run.out" 2>"$work/$run.err" &
+        ( "$1_$2" "$by_default" ) <"$stdin" >"$work/$run.out" 2>"$work/$run.err" &
         pid=$!
         within "$limit" is_ready || give_up "the act never said that it was ready"
         if says_ready; then ended=1; fi

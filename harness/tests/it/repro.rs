@@ -130,6 +130,19 @@ fn a_script_tells_how_a_signal_ended_it(
     has(&sh(&script, &[]).exits(code).stdout, says);
 }
 
+/// A shell starts what it does not wait for with these signals ignored; a launcher does not.
+#[rstest]
+#[case::int("INT")]
+#[case::quit("QUIT")]
+fn a_script_sends_signals_that_are_not_ignored(#[case] signal: &str) {
+    let place = Place::with(&[("fs/one", &ended(20).replace("TERM", signal))]);
+    // What is ignored at its start stays ignored in setsid(1), which hands no signal on.
+    place.write("box.yaml", &manifest("exec setsid --fork --wait \"$@\""));
+    let (cases, spec) = (place.arg("corpus"), place.arg("box.yaml"));
+    let script = export(&place, &["fs/one", "--backend", &spec, "--cases", &cases]);
+    has(&sh(&script, &[]).exits(0).stdout, "FAILS   no survivors: still runs");
+}
+
 /// Ends the command and all that it started, and has a code of its own for that.
 const ENDS_WITH_ONE: &str = "trap 'kill -s KILL -- -$!; exit 1' TERM; setsid \"$@\" & wait";
 /// A backend that also calls it a success.
