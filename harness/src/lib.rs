@@ -2,6 +2,7 @@
 
 pub mod arm_context;
 pub mod backend;
+pub mod bench;
 pub mod blind;
 mod byte_search;
 pub mod case_pair;

@@ -27,6 +27,7 @@ pub mod summary;
 pub mod tap;
 pub mod terminal;
 mod text;
+pub mod timing;
 mod unsafe_characters;
 pub mod verdict;
 

@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 use std::time::{SystemTime, UNIX_EPOCH};
 
-use boxproof_reports::gate::{GateDecision, GateInputs, GatePolicy, decide, render};
+use boxproof_reports::gate::{GateDecision, GateInputs, GatePolicy, decide, decide_timing, render};
 use boxproof_reports::{ExitCode, Run, joined, merge};
 use sha2::{Digest, Sha256};
 
@@ -23,6 +23,12 @@ pub(super) struct GateArgs {
     /// Write the evidence as one record to this file.
     #[arg(long, value_name = "FILE")]
     merged: Option<PathBuf>,
+    /// A timing record, written by `boxproof bench --report`; one a backend. Repeatable.
+    #[arg(long, value_name = "FILE")]
+    timing: Vec<PathBuf>,
+    /// Decide without the timing record that the policy asks for; the reason is told.
+    #[arg(long, value_name = "REASON", conflicts_with = "timing", value_parser = clap::builder::NonEmptyStringValueParser::new())]
+    skip_timing: Option<String>,
     /// The policy of the gate.
     #[arg(long, value_name = "FILE", default_value = "boxproof.toml")]
     policy: PathBuf,
@@ -56,9 +62,41 @@ pub(super) fn run(args: &GateArgs) -> Result<i32, CliFailure> {
         }
         _ => GateDecision { red, ..GateDecision::default() },
     };
+    let timing = timing(args, &policy, &circumstances);
+    let decision = GateDecision {
+        red: [decision.red, timing.red].concat(),
+        told: [decision.told, timing.told].concat(),
+        compared: decision.compared,
+    };
     print(&render(&decision))?;
     let code = if decision.is_green() { ExitCode::Expected } else { ExitCode::Gate };
     Ok(i32::from(code.code()))
+}
+
+/// Decides on the timing records, where the policy or the caller names some.
+fn timing(args: &GateArgs, policy: &GatePolicy, circumstances: &GateInputs) -> GateDecision {
+    let mut decision = GateDecision::default();
+    match (&args.skip_timing, &policy.timing) {
+        (Some(reason), _) => decision.told.push(format!("timing: skipped: {reason}")),
+        (None, None) if args.timing.is_empty() => {}
+        (None, rules) => {
+            let mut found = Vec::new();
+            for path in &args.timing {
+                match records::read_timing(path) {
+                    Ok(record) => found.push(record),
+                    Err(failure) => decision.red.push(format!("timing: {}", failure.message)),
+                }
+            }
+            // The failure to read any record has been reported.
+            if decision.red.is_empty() || !found.is_empty() {
+                let rules = rules.clone().unwrap_or_default();
+                let decided = decide_timing(&rules, &found, circumstances);
+                decision.red.extend(decided.red);
+                decision.told.extend(decided.told);
+            }
+        }
+    }
+    decision
 }
 
 /// Reads the records at `paths`; a record that cannot be read is a reason to be red.

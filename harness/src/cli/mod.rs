@@ -2,6 +2,7 @@
 
 mod audit;
 mod backend;
+mod bench;
 mod blind;
 mod check;
 mod child;
@@ -89,6 +90,8 @@ enum MainVerb {
     Gate(gate::GateArgs),
     /// Judge run records again, from the observations that they keep.
     Judge(judge::JudgeArgs),
+    /// Measure two programs of a backend block by block: what became slower, and is that so?
+    Bench(bench::BenchArgs),
     /// Write what a backend is known to get wrong.
     Expect(expect::ExpectArgs),
     /// Check the corpus: does it load, is it well written, is every requirement covered?
@@ -180,6 +183,7 @@ fn run_verb(verb: MainVerb) -> Result<i32, CliFailure> {
         MainVerb::Diff(args) => diff::run(&args),
         MainVerb::Gate(args) => gate::run(&args),
         MainVerb::Judge(args) => judge::run(&args),
+        MainVerb::Bench(args) => bench::run(&args),
         MainVerb::Expect(args) => expect::run(args),
         MainVerb::Lint(args) => lint::run(&args),
         MainVerb::Audit(args) => audit::run(args),

@@ -4,6 +4,7 @@
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
+use boxproof_reports::timing::TimingRecord;
 use boxproof_reports::{Matrix, annotations, badge, html, junit, markdown, sarif, tap};
 
 use super::run::GITHUB_LIMIT;
@@ -96,8 +97,13 @@ impl PageOutputs {
     /// Writes every page of `matrix`; returns whether all are there, whole. Those that are not are
     /// told, a line each.
     pub(super) fn write(self, matrix: &Matrix<'_>) -> bool {
+        self.write_with_timing(matrix, &[])
+    }
+
+    /// Writes every page as [`Self::write`], with timing records where the form shows them.
+    pub(super) fn write_with_timing(self, matrix: &Matrix<'_>, timing: &[TimingRecord]) -> bool {
         let faults = self.0.into_iter().filter_map(|(form, place)| {
-            let written = page(form, matrix)
+            let written = page(form, matrix, timing)
                 .and_then(|page| place.write(page.as_bytes()).map_err(|error| error.to_string()));
             written.err()
         });
@@ -105,11 +111,11 @@ impl PageOutputs {
     }
 }
 
-fn page(form: OutputForm, matrix: &Matrix<'_>) -> Result<String, String> {
+fn page(form: OutputForm, matrix: &Matrix<'_>, timing: &[TimingRecord]) -> Result<String, String> {
     match form {
         OutputForm::Junit => Ok(junit::render(matrix)),
         OutputForm::Sarif => sarif::render(matrix).map_err(|error| error.to_string()),
-        OutputForm::Html => Ok(html::render(matrix)),
+        OutputForm::Html => Ok(html::render_with_timing(matrix, timing)),
         OutputForm::Markdown => Ok(markdown::render(matrix, GITHUB_LIMIT)),
         OutputForm::Badge => Ok(badge::render(matrix)),
         OutputForm::Tap => Ok(tap::render(matrix)),

@@ -9,6 +9,7 @@ use std::path::{Path, PathBuf};
 use boxproof_reports::Run;
 use boxproof_reports::findings::FindingKind;
 use boxproof_reports::record::read;
+use boxproof_reports::timing::{self, TimingRecord};
 
 use super::CliFailure;
 use crate::output::OutputDirectory;
@@ -52,6 +53,12 @@ pub(super) fn read_in(directory: &OutputDirectory) -> Result<Vec<(PathBuf, Run)>
         Ok((path, run))
     };
     names.map(|name| read_one(&name)).collect()
+}
+
+/// The timing record at `path`.
+pub(super) fn read_timing(path: &Path) -> Result<TimingRecord, CliFailure> {
+    let file = File::open(path).map_err(|error| fault(path, &error))?;
+    timing::read(BufReader::new(file)).map_err(|error| fault(path, &error))
 }
 
 fn parse(path: &Path, input: impl Read) -> Result<Run, CliFailure> {

@@ -4,7 +4,8 @@ use std::collections::BTreeMap;
 use std::ffi::OsStr;
 use std::path::PathBuf;
 
-use boxproof_reports::{ExitCode, badge, joined, merge_partial};
+use boxproof_reports::timing::TimingRecord;
+use boxproof_reports::{ExitCode, badge, html, joined, merge_partial};
 
 use super::outputs::{OutputArgs, annotate};
 use super::run::{GITHUB_LIMIT, RunFormat, record};
@@ -26,6 +27,9 @@ pub(super) struct ReportArgs {
     /// Write a badge for each backend and profile into this directory.
     #[arg(long, value_name = "DIR")]
     badges: Option<PathBuf>,
+    /// Show a timing record, written by `boxproof bench --report`, in the HTML page. Repeatable.
+    #[arg(long, value_name = "FILE")]
+    timing: Vec<PathBuf>,
     #[command(flatten)]
     outputs: OutputArgs,
     /// The detail of each failure: a line a group of those that are alike, or everything.
@@ -40,6 +44,8 @@ pub(super) fn run(args: &ReportArgs) -> Result<i32, CliFailure> {
     let pages = args.outputs.open(args.merged.as_deref())?;
     let place = args.merged.as_deref().map(ReportOutput::open).transpose().map_err(unusable)?;
     let runs = records::read_all(&args.records)?;
+    let timing: Vec<TimingRecord> =
+        args.timing.iter().map(|path| records::read_timing(path)).collect::<Result<_, _>>()?;
     let matrix = merge_partial(&runs).map_err(|error| CliFailure::usage(error.to_string()))?;
     let kept = match place {
         Some(place) => {
@@ -50,7 +56,7 @@ pub(super) fn run(args: &ReportArgs) -> Result<i32, CliFailure> {
         }
         None => true,
     };
-    let kept = pages.write(&matrix) && kept;
+    let kept = pages.write_with_timing(&matrix, &timing) && kept;
     if let Some(path) = &args.badges {
         let directory = OutputDirectory::make(path).map_err(unusable)?;
         for (name, badge) in badge::of_profiles(&matrix) {
@@ -65,7 +71,7 @@ pub(super) fn run(args: &ReportArgs) -> Result<i32, CliFailure> {
             ))?;
         }
         RunFormat::Markdown => print(&boxproof_reports::markdown::render(&matrix, GITHUB_LIMIT))?,
-        RunFormat::Html => print(&boxproof_reports::html::render(&matrix))?,
+        RunFormat::Html => print(&html::render_with_timing(&matrix, &timing))?,
         RunFormat::Ndjson => {
             return Err(CliFailure::usage(
                 "a record is already NDJSON: use terminal, markdown or html",

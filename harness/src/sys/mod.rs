@@ -3,6 +3,7 @@
 
 pub(crate) mod ability;
 pub(crate) mod host;
+pub(crate) mod measured_child;
 #[cfg(target_os = "linux")]
 mod nested;
 mod nested_places;
@@ -12,6 +13,10 @@ pub(crate) mod network;
 mod procargs;
 mod process;
 mod process_state;
+#[cfg(target_os = "linux")]
+pub(crate) mod syscall_names;
+#[cfg_attr(not(target_os = "linux"), path = "no_syscall_trace.rs")]
+pub(crate) mod syscall_trace;
 #[cfg_attr(target_os = "linux", path = "linux.rs")]
 #[cfg_attr(target_os = "macos", path = "macos.rs")]
 mod system;

@@ -15,6 +15,7 @@ mod action;
 mod answers;
 mod arms;
 mod backends;
+mod bench;
 mod check;
 mod cli;
 mod compare;

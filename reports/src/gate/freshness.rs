@@ -15,17 +15,14 @@ pub(super) fn reasons(
     let mut reasons = Vec::new();
     let baseline = &policy.baseline;
     for column in &before.columns {
-        reasons.extend(age(column, "baseline", baseline.max_age_days, circumstances.now));
-        reasons.extend(commit(column, "baseline", baseline.commit.as_deref()));
+        let origin = origin(column, "baseline");
+        reasons.extend(age(&origin, baseline.max_age_days, circumstances.now));
+        reasons.extend(commit(&origin, baseline.commit.as_deref()));
     }
     for column in &after.columns {
-        reasons.extend(age(
-            column,
-            "evidence",
-            Some(policy.evidence.max_age_days),
-            circumstances.now,
-        ));
-        reasons.extend(commit(column, "evidence", circumstances.commit.as_deref()));
+        let origin = origin(column, "evidence");
+        reasons.extend(age(&origin, Some(policy.evidence.max_age_days), circumstances.now));
+        reasons.extend(commit(&origin, circumstances.commit.as_deref()));
         reasons.extend(program(column, circumstances));
     }
     for name in circumstances.programs.keys() {
@@ -39,9 +36,25 @@ pub(super) fn reasons(
     reasons
 }
 
-fn age(column: &MatrixColumn<'_>, what: &str, most: Option<u32>, now: u64) -> Option<String> {
+/// The origin of some evidence, as it says itself.
+pub(super) struct EvidenceOrigin<'a> {
+    /// The word for it in reasons.
+    pub(super) what: &'a str,
+    /// The backend it is about.
+    pub(super) label: &'a str,
+    pub(super) started: &'a str,
+    pub(super) commit: Option<&'a str>,
+}
+
+fn origin<'a>(column: &'a MatrixColumn<'_>, what: &'a str) -> EvidenceOrigin<'a> {
+    let MatrixColumn { label, header, .. } = column;
+    EvidenceOrigin { what, label, started: &header.started, commit: header.commit.as_deref() }
+}
+
+/// Returns the reason why evidence is too old, or its age unknown.
+pub(super) fn age(origin: &EvidenceOrigin<'_>, most: Option<u32>, now: u64) -> Option<String> {
     let most = u64::from(most?);
-    let (label, started) = (&column.label, &column.header.started);
+    let EvidenceOrigin { what, label, started, .. } = origin;
     let Some(at) = seconds(started) else {
         return Some(format!("{what}: {label}: `{started}` is no time: its age is not known"));
     };
@@ -55,10 +68,11 @@ fn age(column: &MatrixColumn<'_>, what: &str, most: Option<u32>, now: u64) -> Op
     })
 }
 
-fn commit(column: &MatrixColumn<'_>, what: &str, wanted: Option<&str>) -> Option<String> {
+/// Returns the reason why evidence is not of the commit that is wanted.
+pub(super) fn commit(origin: &EvidenceOrigin<'_>, wanted: Option<&str>) -> Option<String> {
     let wanted = wanted?;
-    let label = &column.label;
-    match &column.header.commit {
+    let EvidenceOrigin { what, label, .. } = origin;
+    match origin.commit {
         Some(found) if found == wanted => None,
         Some(found) => Some(format!("{what}: {label}: is of commit {found}, not of {wanted}")),
         None => {

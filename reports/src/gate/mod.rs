@@ -3,6 +3,7 @@
 
 mod freshness;
 mod policy;
+mod timing;
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -19,6 +20,8 @@ pub use policy::{
     AcceptedChange, BaselinePolicy, ConformancePolicy, EvidencePolicy, FlakyPolicy, GatePolicy,
     KnownPolicy, ProfileDemand, RedScope,
 };
+
+pub use timing::{AcceptedRegression, TimingPolicy, decide_timing};
 
 /// The inputs of a gate besides records and policy.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]

@@ -6,6 +6,7 @@ use std::path::PathBuf;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
+use super::timing::TimingPolicy;
 use crate::diff::TransitionKind;
 use crate::profile::Conformance;
 use crate::record::{CaseRow, Level};
@@ -31,6 +32,9 @@ pub struct GatePolicy {
     /// How many rows may pass on another try alone.
     #[serde(default)]
     pub flaky: FlakyPolicy,
+    /// The rules for timing; without them a timing record is not asked for.
+    #[serde(default)]
+    pub timing: Option<TimingPolicy>,
     /// Changes that are accepted, one by one.
     #[serde(default)]
     pub accept: Vec<AcceptedChange>,
@@ -269,7 +273,7 @@ impl GatePolicy {
                 return fault("expires is no day: write YYYY-MM-DD");
             }
         }
-        Ok(())
+        self.timing.as_ref().map_or(Ok(()), TimingPolicy::check)
     }
 
     /// The JSON Schema of a policy file.
@@ -281,7 +285,8 @@ impl GatePolicy {
     }
 }
 
-fn is_day(text: &str) -> bool {
+/// Returns whether `text` is a day, YYYY-MM-DD.
+pub(super) fn is_day(text: &str) -> bool {
     let parts: Vec<&str> = text.split('-').collect();
     let number = |part: &str, length: usize, most: u32| {
         part.len() == length && part.parse().is_ok_and(|n: u32| (1..=most).contains(&n))

@@ -27,12 +27,15 @@ const STYLE: &str = concat!(
     include_str!("assets/panel.css"),
 );
 
+/// For pages with plots.
+const TIMING: &str = include_str!("assets/timing.css");
+
 /// Last, so that it prevails.
 const PRINT: &str = include_str!("assets/print.css");
 
 /// The style sheet; on a narrow page each cell is headed by its column, as the head row is not
 /// shown there.
-pub(super) fn style(matrix: &Matrix<'_>) -> String {
+pub(super) fn style(matrix: &Matrix<'_>, has_timing: bool) -> String {
     let rule = |(index, label): (usize, &str)| {
         let (place, label) = (index + 2, css(label));
         format!("  #grid tr.case td:nth-child({place})::before, ")
@@ -40,7 +43,8 @@ pub(super) fn style(matrix: &Matrix<'_>) -> String {
     };
     let labels = matrix.columns.iter().map(|column| column.label.as_str());
     let rules: String = labels.enumerate().map(rule).collect();
-    format!("{STYLE}@media (max-width: 40rem) {{\n{rules}}}\n{PRINT}")
+    let timing = if has_timing { TIMING } else { "" };
+    format!("{STYLE}{timing}@media (max-width: 40rem) {{\n{rules}}}\n{PRINT}")
 }
 
 /// Only this style and this script, and no network.

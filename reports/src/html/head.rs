@@ -29,7 +29,7 @@ pub(super) fn document(matrix: &Matrix<'_>, style: &str) -> String {
 }
 
 /// The name of the page, its sections, and the summary.
-pub(super) fn banner(matrix: &Matrix<'_>) -> String {
+pub(super) fn banner(matrix: &Matrix<'_>, has_timing: bool) -> String {
     let corpus = matrix.columns.first().map(|c| text(&corpus_words(c.header))).unwrap_or_default();
     let missing = matrix.missing.iter().map(|b| text(&backend_label(b))).collect::<Vec<_>>();
     let missing = match missing.join(", ") {
@@ -43,15 +43,17 @@ pub(super) fn banner(matrix: &Matrix<'_>) -> String {
         "<a class=\"skip\" href=\"#matrix\">to the matrix</a>\n<header>\n<h1>boxproof</h1>\n\
          <nav aria-label=\"sections\">{}</nav>\n</header>\n<main>\n\
          <p class=\"lead\">{}</p>\n{}{missing}<p class=\"soft\">{corpus}</p>\n",
-        sections(),
+        sections(has_timing),
         text(&summary_line(matrix.rows())),
         outcomes(matrix),
     )
 }
 
-fn sections() -> String {
-    let names = ["matrix", "conformance", "claims", "gaps", "provenance"];
-    names.map(|name| format!("<a href=\"#{name}\">{name}</a>")).join(" ")
+fn sections(has_timing: bool) -> String {
+    let names = ["matrix", "conformance", "timing", "claims", "gaps", "provenance"];
+    let names = names.into_iter().filter(|name| has_timing || *name != "timing");
+    let links: Vec<String> = names.map(|name| format!("<a href=\"#{name}\">{name}</a>")).collect();
+    links.join(" ")
 }
 
 /// Renders the counts of the outcomes, with ways to see them.

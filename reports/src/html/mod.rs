@@ -15,21 +15,30 @@ mod head;
 mod intern;
 mod provenance;
 mod tables;
+mod timing;
 mod verdict_labels;
 
 use crate::matrix::Matrix;
+use crate::timing::TimingRecord;
 
 /// Renders the matrix as one HTML document that needs no other file.
 #[must_use]
 pub fn render(matrix: &Matrix<'_>) -> String {
-    let style = assets::style(matrix);
+    render_with_timing(matrix, &[])
+}
+
+/// Renders the matrix with timing records beside it.
+#[must_use]
+pub fn render_with_timing(matrix: &Matrix<'_>, records: &[TimingRecord]) -> String {
+    let style = assets::style(matrix, !records.is_empty());
     let parts = [
         head::document(matrix, &style),
-        head::banner(matrix),
+        head::banner(matrix, !records.is_empty()),
         head::totals(matrix),
         filters::form(matrix),
         grid::table(matrix),
         conformance::section(matrix),
+        timing::section(records),
         gaps::profiles(matrix),
         claims::section(matrix),
         gaps::section(matrix),

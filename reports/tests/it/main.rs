@@ -21,3 +21,4 @@ mod sample;
 mod schema;
 mod summary;
 mod terminal;
+mod timing;

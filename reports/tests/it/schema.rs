@@ -29,6 +29,17 @@ fn the_schema_of_gate_policies_is_fresh() {
     assert_eq!(found, fresh, "UPDATE_SCHEMAS=1 cargo test -p boxproof-reports rewrites it");
 }
 
+#[test]
+fn the_schema_of_timing_records_is_fresh() {
+    let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("schema/timing-record.schema.json");
+    let fresh = format!("{:#}\n", boxproof_reports::timing::schema());
+    if std::env::var_os("UPDATE_SCHEMAS").is_some_and(|value| value == "1") {
+        std::fs::write(&path, &fresh).unwrap();
+    }
+    let found = std::fs::read_to_string(&path).unwrap();
+    assert_eq!(found, fresh, "UPDATE_SCHEMAS=1 cargo test -p boxproof-reports rewrites it");
+}
+
 /// Every object with named members in a schema, with its path.
 fn objects<'a>(path: &str, schema: &'a Value, found: &mut Vec<(String, &'a Value)>) {
     if schema.get("properties").is_some_and(Value::is_object) && schema.get("type").is_some() {
