@@ -142,8 +142,9 @@ pub(crate) fn rows(
                 let ordinary = look.and_then(|(_, seen)| seen.as_ref());
                 let evidence = evidence::gather(execution, &earlier, ordinary);
                 let earlier = earlier.into_iter().map(earlier_try).collect();
+                let stress = tries.repetitions.get(&pair).cloned();
                 with_outcome(
-                    CaseRow { earlier, evidence: Some(evidence), ..row },
+                    CaseRow { earlier, stress, evidence: Some(evidence), ..row },
                     backend.known.for_suite(&request.suite),
                     &setting(backend),
                 )
@@ -248,6 +249,7 @@ fn skipped(case: &Case, backend: &Backend, verdict: Verdict, reason: &str) -> Ca
         asked: Some(crate::case_summary::summarize_case(case)),
         arms: Vec::new(),
         earlier: Vec::new(),
+        stress: None,
         blind: None,
         reproduce: None,
         evidence: None,
@@ -382,6 +384,7 @@ mod tests {
             commit: None,
             base_url: None,
             blind: None,
+            stress: None,
             reproduce: " --cases c".to_owned(),
         }
     }
@@ -400,7 +403,7 @@ mod tests {
         let plan = RunPlan { cases: vec![PlannedCase { case: 0, backend: 0, what }] };
         let last: HashMap<_, _> =
             judged.map(|judged| (CasePair { case: 0, backend: 0 }, judged)).into_iter().collect();
-        let tries = RunTries { last, earlier: HashMap::new() };
+        let tries = RunTries { last, ..RunTries::default() };
         let mut rows = rows(&request(), &plan, (&tries, &BlindLooks::new()), &setting);
         assert_eq!(rows.len(), 1);
         rows.remove(0)

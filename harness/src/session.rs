@@ -148,56 +148,70 @@ fn execute(
     live: &mut LiveNotices<'_, impl RunWatch>,
 ) -> io::Result<(RunTries, Option<CutReason>)> {
     let probe = InstalledProbe::remember(scratch.install_probe()?)?;
+    let mut runner = OrderRunner { scratch, probe, renewals: 0 };
+    let Some(rounds) = request.stress else {
+        return execute_once(request, plan, &mut runner, live);
+    };
+    let mut repeated = RunTries::default();
+    for _ in 0..rounds {
+        let (round, cut) = execute_once(request, plan, &mut runner, live)?;
+        repeated.add_repetition(round.last);
+        if cut.is_some() {
+            return Ok((repeated, cut));
+        }
+    }
+    Ok((repeated, None))
+}
+
+/// Executes and judges every planned pair, and once more what is worth it, unless everything is
+/// repeated anyway.
+fn execute_once(
+    request: &SessionRequest,
+    plan: &RunPlan,
+    runner: &mut OrderRunner<'_>,
+    live: &mut LiveNotices<'_, impl RunWatch>,
+) -> io::Result<(RunTries, Option<CutReason>)> {
     let cases: Vec<_> = request.suite.cases.iter().cloned().map(Arc::new).collect();
-    let (mut judged, mut earlier) = (JudgedPairs::new(), JudgedPairs::new());
+    let mut tries = RunTries::default();
     let mut slots = request.jobs.unwrap_or_else(default_jobs);
     let (questions, pairs): (Vec<_>, Vec<_>) =
         pairs_to_run(plan).partition(|pair| cases[pair.case].question().is_some());
-    let desk =
-        QueryContext { scratch: &scratch.path, probe: &probe.path, run_id: &scratch.run_id, slots };
-    let replies = match ask_backends(&desk, (&cases, &request.backends), &questions, scratch) {
+    let replies = match runner.ask((&cases, &request.backends), &questions, slots) {
         Ok(replies) => replies,
-        Err(signal) => {
-            return Ok((RunTries { last: judged, earlier }, Some(CutReason::Signal(signal))));
-        }
+        Err(signal) => return Ok((tries, Some(CutReason::Signal(signal)))),
     };
     let mut order = JobSchedule::new(cases.clone(), request.backends.clone(), &pairs);
-    judge_all(&order, replies, &mut judged);
-    if live.all(&judged).is_break() {
-        return Ok((RunTries { last: judged, earlier }, Some(CutReason::Unwanted)));
+    judge_all(&order, replies, &mut tries.last);
+    if live.all(&tries.last).is_break() {
+        return Ok((tries, Some(CutReason::Unwanted)));
     }
     let again =
         |pairs: &[CasePair]| JobSchedule::new(cases.clone(), request.backends.clone(), pairs);
-    let mut runner = OrderRunner { scratch, probe, renewals: 0 };
-    for last in [false, true] {
-        if let Some(cut) = runner.run(order, slots, live, &mut judged)? {
-            return Ok((RunTries { last: judged, earlier }, Some(cut)));
+    for last in [request.stress.is_some(), true] {
+        if let Some(cut) = runner.run(order, slots, live, &mut tries.last)? {
+            return Ok((tries, Some(cut)));
         }
-        let pairs = retried_pairs(request, &judged);
+        let pairs = retried_pairs(request, &tries.last);
         if pairs.is_empty() || last {
             break;
         }
-        earlier.extend(pairs.iter().filter_map(|pair| Some((*pair, judged.get(pair)?.clone()))));
+        let RunTries { last, earlier, .. } = &mut tries;
+        earlier.extend(pairs.iter().filter_map(|pair| Some((*pair, last.get(pair)?.clone()))));
         slots = abreast(pairs.len());
         order = again(&pairs).alone();
     }
-    let suspected = strays::suspected(&judged);
+    let suspected = strays::suspected(&tries.last);
     if !suspected.is_empty() {
         let order = again(&suspected).confirming_strays();
         let go_on = |_: PoolProgress<'_>| ControlFlow::Continue(());
         match runner.execute_order(&order, 1, go_on)? {
             PoolEnd::Complete(mut seen) => {
-                strays::convict(&order, take_whole(&order.cases, &mut seen), &mut judged);
+                strays::convict(&order, take_whole(&order.cases, &mut seen), &mut tries.last);
             }
-            PoolEnd::Cut(signal, _) => {
-                return Ok((
-                    RunTries { last: judged, earlier },
-                    Some(CutReason::from_signal(signal)),
-                ));
-            }
+            PoolEnd::Cut(signal, _) => return Ok((tries, Some(CutReason::from_signal(signal)))),
         }
     }
-    Ok((RunTries { last: judged, earlier }, None))
+    Ok((tries, None))
 }
 
 /// Returns the pairs of case and backend that `plan` runs.
@@ -219,27 +233,6 @@ fn retried_pairs(request: &SessionRequest, judged: &JudgedPairs) -> Vec<CasePair
         .collect()
 }
 
-/// Asks the backends, one after the other: none is to write another one's answers. The signal that
-/// ended it, if one did.
-fn ask_backends(
-    desk: &QueryContext<'_>,
-    (cases, backends): (&[Arc<Case>], &[Backend]),
-    questions: &[CasePair],
-    scratch: &ScratchDirectory,
-) -> Result<SeenExecutions, Signal> {
-    let mut replies = HashMap::new();
-    for backend in 0..backends.len() {
-        let own: Vec<_> =
-            questions.iter().filter(|pair| pair.backend == backend).copied().collect();
-        replies.extend(ask_all(desk, (cases, backends), &own));
-        sweep::kill_children(&[scratch.janitor.as_raw()]);
-        if let Some(signal) = termination::received() {
-            return Err(signal);
-        }
-    }
-    Ok(replies)
-}
-
 /// Executes orders on one scratch directory, with one probe.
 struct OrderRunner<'a> {
     scratch: &'a ScratchDirectory,
@@ -249,6 +242,29 @@ struct OrderRunner<'a> {
 }
 
 impl OrderRunner<'_> {
+    /// Asks the backends, one after the other: none is to write another one's answers. The signal
+    /// that ended it, if one did.
+    fn ask(
+        &self,
+        (cases, backends): (&[Arc<Case>], &[Backend]),
+        questions: &[CasePair],
+        slots: usize,
+    ) -> Result<SeenExecutions, Signal> {
+        let ScratchDirectory { path, run_id, janitor, .. } = self.scratch;
+        let desk = QueryContext { scratch: path, probe: &self.probe.path, run_id, slots };
+        let mut replies = HashMap::new();
+        for backend in 0..backends.len() {
+            let own: Vec<_> =
+                questions.iter().filter(|pair| pair.backend == backend).copied().collect();
+            replies.extend(ask_all(&desk, (cases, backends), &own));
+            sweep::kill_children(&[janitor.as_raw()]);
+            if let Some(signal) = termination::received() {
+                return Err(signal);
+            }
+        }
+        Ok(replies)
+    }
+
     /// Executes and judges `order`, part by part; returns the cause that ended it before its end,
     /// if there is one.
     fn run(

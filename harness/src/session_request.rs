@@ -36,6 +36,9 @@ pub struct SessionRequest {
     pub base_url: Option<String>,
     /// The share of the cases that get a second look with ordinary names and programs.
     pub blind: Option<SampleShare>,
+    /// The number of times that everything is run, to see how often it fails; then no try is made
+    /// again.
+    pub stress: Option<u32>,
     /// The flags of a reproduce line besides case and backend, such as `--cases DIR`.
     pub reproduce: String,
 }

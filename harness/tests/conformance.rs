@@ -128,6 +128,7 @@ fn request(suite: &Suite, wanted: &[String], backend: Backend) -> SessionRequest
         commit: None,
         base_url: None,
         blind: None,
+        stress: None,
         reproduce: String::new(),
     }
 }

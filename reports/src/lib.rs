@@ -23,6 +23,7 @@ pub mod record;
 pub mod row_reading;
 pub mod sarif;
 mod sentences;
+pub mod stress;
 pub mod summary;
 pub mod tap;
 pub mod terminal;
@@ -39,8 +40,9 @@ pub use record::{
     ArmName, ArmRow, BackendInfo, BlindLook, BlindShown, CaseQuestion, CaseRow, CorpusInfo,
     EarlierTry, ExitRow, Footer, Header, JudgeEvidence, KnownFailure, Level, OracleRow,
     RecordError, RecordWriter, RequirementText, Run, RunUser, Selection, SetInfo, Shard,
-    StreamText, TwinState, UserKind, WriteError,
+    StreamText, StressCount, TwinState, UserKind, WriteError,
 };
+pub use stress::wilson_interval;
 pub use summary::{OutcomeTally, summary_line};
 pub use text::{excerpt, printable};
 pub use verdict::{Outcome, Verdict};

@@ -221,9 +221,3 @@ fn globs(filters: &[String]) -> Result<GlobSet, BenchError> {
     }
     set.build().map_err(fault)
 }
-
-/// Returns the 95 % interval of the rate of false alarms, by `count` of `total` benches of a
-/// program against itself.
-pub fn alarm_rate(count: u32, total: u32) -> (f64, f64) {
-    statistics::wilson_interval(count, total)
-}

@@ -1,14 +1,11 @@
-//! Statistics of timing: medians, the exact interval of paired blocks ([`signed_rank_interval`]),
-//! and the interval of a rate ([`wilson_interval`]). Nothing is drawn at random, so that the same
-//! samples always give the same interval.
+//! Statistics of timing: medians, and the exact interval of paired blocks
+//! ([`signed_rank_interval`]). Nothing is drawn at random, so that the same samples always give the
+//! same interval.
 
 use boxproof_reports::timing::RatioInterval;
 
 /// The confidence of every interval.
 pub(super) const CONFIDENCE: f64 = 0.99;
-
-/// The two-sided 95 % quantile of the normal distribution.
-const NORMAL_95: f64 = 1.959_963_984_540_054;
 
 /// Returns the median of `values`; 0 where there are none.
 pub(super) fn median(values: &[f64]) -> f64 {
@@ -55,19 +52,6 @@ fn interval_rank(count: usize, alpha: f64) -> Option<usize> {
     };
     let rank = subsets.iter().take_while(within).count();
     (rank > 0).then_some(rank)
-}
-
-/// Returns the 95 % interval of the rate behind `count` of `total` (Wilson's score interval).
-pub(super) fn wilson_interval(count: u32, total: u32) -> (f64, f64) {
-    let (total, square) = (f64::from(total), NORMAL_95 * NORMAL_95);
-    if total == 0.0 {
-        return (0.0, 1.0);
-    }
-    let rate = f64::from(count) / total;
-    let centre = (rate + square / (2.0 * total)) / (1.0 + square / total);
-    let variance = rate * (1.0 - rate) / total + square / (4.0 * total * total);
-    let half = NORMAL_95 * variance.sqrt() / (1.0 + square / total);
-    ((centre - half).max(0.0), (centre + half).min(1.0))
 }
 
 #[cfg(test)]
@@ -120,16 +104,5 @@ mod tests {
         let after = signed_rank_interval(&logs, CONFIDENCE).unwrap();
         assert!((after.estimate - before.estimate).abs() < 0.01, "{before:?} {after:?}");
         assert_eq!(before.low, after.low);
-    }
-
-    #[rstest]
-    #[case(0, 20, 0.0, 0.161_125)]
-    #[case(10, 20, 0.299_298, 0.700_702)]
-    #[case(1, 10, 0.017_876, 0.404_150)]
-    #[case(20, 20, 0.838_875, 1.0)]
-    #[case(0, 0, 0.0, 1.0)]
-    fn rates(#[case] count: u32, #[case] total: u32, #[case] low: f64, #[case] high: f64) {
-        let found = wilson_interval(count, total);
-        assert!((found.0 - low).abs() < 1e-5 && (found.1 - high).abs() < 1e-5, "{found:?}");
     }
 }

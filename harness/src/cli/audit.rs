@@ -54,6 +54,7 @@ pub(super) fn run(args: AuditArgs) -> Result<i32, CliFailure> {
         commit: None,
         base_url: None,
         blind: None,
+        stress: None,
         reproduce: args.cases.reproduce(),
     };
     let finished = match conduct(&request, tools, &mut ())? {

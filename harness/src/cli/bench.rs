@@ -4,12 +4,12 @@
 use std::path::PathBuf;
 use std::time::Duration;
 
-use boxproof_reports::ExitCode;
 use boxproof_reports::timing::{self, TimingLane, TimingRecord, TimingVerdict};
+use boxproof_reports::{ExitCode, wilson_interval};
 use clap::ValueEnum;
 
 use super::{CliFailure, note, print, unusable};
-use crate::bench::{BenchError, BenchRequest, add_reports, alarm_rate, conduct, measurement_ids};
+use crate::bench::{BenchError, BenchRequest, add_reports, conduct, measurement_ids};
 use crate::output::ReportOutput;
 
 const EXAMPLES: &str = "\
@@ -194,7 +194,7 @@ fn self_test(request: &BenchRequest, times: u32) -> Result<i32, CliFailure> {
         }
         alarms += u32::from(exit_code(&record) == ExitCode::Unexpected);
     }
-    let (low, high) = alarm_rate(alarms, times);
+    let (low, high) = wilson_interval(alarms, times);
     let (low, high) = (low * 100.0, high * 100.0);
     print(&format!(
         "false alarms: {alarms} of {times} runs; the rate is {low:.1} to {high:.1} % (95 %)\n"

@@ -99,6 +99,7 @@ fn rows(
         commit: None,
         base_url: None,
         blind: None,
+        stress: None,
         reproduce: String::new(),
     };
     let tools = tools_for(&request.suite, &request.selection);

@@ -75,6 +75,9 @@ pub(super) struct RunArgs {
     /// End the run with the first failure that counts.
     #[arg(long)]
     fail_fast: bool,
+    /// Run everything N times and tell how often each case fails; a case that failed once has failed.
+    #[arg(long, value_name = "N", conflicts_with = "blind", value_parser = clap::value_parser!(u32).range(2..=10_000))]
+    stress: Option<u32>,
     /// Show the N rows that took longest.
     #[arg(long, value_name = "N", default_value_t = 0)]
     durations: usize,
@@ -192,6 +195,7 @@ fn conclude(
         commit: args.commit.clone().or_else(|| std::env::var("GITHUB_SHA").ok()),
         base_url: args.base_url.clone(),
         blind,
+        stress: args.stress,
         reproduce: args.cases.reproduce() + &args.who.reproduce(),
     };
     let mut follower = RunFollower::new(args.fail_fast.then_some(args.strict));

@@ -57,6 +57,7 @@ fn case_row(line: &str) -> CaseRow {
         blind: None,
         reproduce: None,
         evidence: None,
+        stress: None,
     }
 }
 

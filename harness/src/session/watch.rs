@@ -75,11 +75,12 @@ impl<W: RunWatch> LiveNotices<'_, W> {
         self.judged(pair, (&execution, &judge(case, &execution)))
     }
 
-    /// Tells of every one of `judged`.
+    /// Tells of every one of `judged` that it has not told of.
     pub(super) fn all(&mut self, judged: &JudgedPairs) -> ControlFlow<()> {
         let mut pairs = judged.iter();
-        pairs.try_for_each(|(pair, (execution, judgement))| {
-            self.judged(*pair, (execution, judgement))
+        pairs.try_for_each(|(pair, (execution, judgement))| match self.told.contains(pair) {
+            true => ControlFlow::Continue(()),
+            false => self.judged(*pair, (execution, judgement)),
         })
     }
 

@@ -50,6 +50,12 @@ pub enum LedgerFault {
         /// The row's outcome.
         outcome: Outcome,
     },
+    /// Repetitions that do not add up.
+    #[error("case `{id}`: its repetitions do not add up, or its verdict is not among theirs")]
+    Stress {
+        /// The case.
+        id: String,
+    },
     /// A duration is negative or no number.
     #[error("case `{id}`: a duration is not a number of milliseconds from 0")]
     Duration {
@@ -85,6 +91,7 @@ impl RecordLedger {
         self.check_backend(row)?;
         check_outcome(row)?;
         check_durations(row)?;
+        check_stress(row)?;
         if !self.seen.insert((row.id.clone(), row.backend.clone())) {
             let (id, backend) = (row.id.clone(), row.backend.clone());
             return Err(LedgerFault::DuplicateRow { id, backend });
@@ -118,6 +125,15 @@ fn check_outcome(row: &CaseRow) -> Result<(), LedgerFault> {
     };
     let (id, verdict, outcome) = (row.id.clone(), row.verdict, row.outcome);
     if fits { Ok(()) } else { Err(LedgerFault::Outcome { id, verdict, outcome }) }
+}
+
+fn check_stress(row: &CaseRow) -> Result<(), LedgerFault> {
+    match &row.stress {
+        Some(stress) if !stress.fits(row.verdict) => {
+            Err(LedgerFault::Stress { id: row.id.clone() })
+        }
+        _ => Ok(()),
+    }
 }
 
 fn check_durations(row: &CaseRow) -> Result<(), LedgerFault> {

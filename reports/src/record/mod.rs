@@ -10,6 +10,7 @@ mod line;
 mod reader;
 mod row;
 mod schema;
+mod stress_count;
 mod writer;
 
 pub use case_question::CaseQuestion;
@@ -26,6 +27,7 @@ pub use row::{
     KnownFailure, Level, OracleRow, STREAM_LIMIT, StreamText, TwinState,
 };
 pub use schema::schema;
+pub use stress_count::StressCount;
 pub use writer::RecordWriter;
 
 /// The record format this crate writes, and the newest it reads.

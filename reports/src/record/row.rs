@@ -3,7 +3,7 @@
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use super::CaseQuestion;
+use super::{CaseQuestion, StressCount};
 use crate::verdict::{Outcome, Verdict};
 
 /// The most bytes of a stream a record keeps.
@@ -60,9 +60,13 @@ pub struct CaseRow {
     pub asked: Option<CaseQuestion>,
     /// Every execution of the act, in the order they ran; empty when nothing ran.
     pub arms: Vec<ArmRow>,
-    /// The results of earlier tries, the first one first, if one try alone was not believed.
+    /// The results of earlier tries, the first one first, if one try alone was not believed; of a
+    /// case that was repeated, one that came to another verdict.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub earlier: Vec<EarlierTry>,
+    /// The verdicts of all repetitions, if the case was repeated; the row is that of the worst.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub stress: Option<StressCount>,
     /// The result of a second look, if there was one.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub blind: Option<BlindLook>,
@@ -97,7 +101,7 @@ impl CaseRow {
         self.about.as_deref().unwrap_or(&self.needs[last..])
     }
 
-    /// Returns whether an earlier try came to another verdict.
+    /// Returns whether another try came to another verdict.
     #[must_use]
     pub fn is_flaky(&self) -> bool {
         self.earlier.iter().any(|earlier| earlier.verdict != self.verdict)

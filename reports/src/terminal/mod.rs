@@ -98,6 +98,7 @@ pub fn render(matrix: &Matrix<'_>, options: TerminalOptions) -> String {
         page.claims(),
         page.gaps(),
         page.second_look(),
+        page.repetitions(),
         page.totals(),
     ];
     let parts: Vec<String> = parts.into_iter().filter(|part| !part.is_empty()).collect();

@@ -5,6 +5,7 @@ use super::grid::{ColumnGrid, GridCell};
 use crate::conformance::PassedShare;
 use crate::record::{CaseRow, Level};
 use crate::sentences::{blind_lines, gap_lines, outcome_line, profile_lines};
+use crate::stress::stress_lines;
 use crate::summary::summary_line;
 use crate::text::{clean, wrap};
 
@@ -56,6 +57,13 @@ impl TerminalPage<'_> {
         let lines = blind_lines(self.matrix, self.verbose);
         let lines: Vec<String> = lines.iter().flat_map(|line| self.hanging(line)).collect();
         self.titled("second look, with ordinary names and programs", &lines)
+    }
+
+    /// Renders the rates of cases that were repeated.
+    pub(super) fn repetitions(&self) -> String {
+        let lines = stress_lines(self.matrix);
+        let lines: Vec<String> = lines.iter().flat_map(|line| self.hanging(line)).collect();
+        self.titled("repetitions", &lines)
     }
 
     /// Totals a column, and the summary line.

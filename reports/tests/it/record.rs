@@ -3,7 +3,8 @@
 
 use boxproof_reports::record::{LedgerFault, read};
 use boxproof_reports::{
-    CaseRow, Header, Outcome, RecordError, RecordWriter, Run, Shard, Verdict, WriteError,
+    CaseRow, Header, Outcome, RecordError, RecordWriter, Run, Shard, StressCount, Verdict,
+    WriteError,
 };
 use sha2::{Digest, Sha256};
 
@@ -281,6 +282,9 @@ fn the_writer_refuses_what_the_reader_would() {
         let odd = CaseRow { duration_ms, ..row("fs/b", "box") };
         assert!(matches!(fault(writer.row(&odd)), LedgerFault::Duration { .. }));
     }
+    let stress = Some(StressCount { runs: 2, verdicts: [(Verdict::Pass, 1)].into() });
+    let odd = CaseRow { stress, ..row("fs/c", "box") };
+    assert!(matches!(fault(writer.row(&odd)), LedgerFault::Stress { .. }));
     let xpass = CaseRow { outcome: Outcome::Xpass, ..good_rows()[1].clone() };
     assert!(matches!(fault(writer.row(&xpass)), LedgerFault::Outcome { .. }));
     writer.row(&good_rows()[1]).unwrap();

@@ -60,6 +60,7 @@ pub(crate) fn row(id: &str, backend: &str) -> CaseRow {
         blind: None,
         reproduce: None,
         evidence: None,
+        stress: None,
     }
 }
 

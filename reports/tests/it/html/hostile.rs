@@ -77,6 +77,7 @@ fn row(text: &str, mark: &str, verdict: Verdict) -> CaseRow {
         twin: TwinState::Shown,
         duration_ms: 1.0,
         evidence: None,
+        stress: None,
         purpose: text.to_owned(),
         asked: Some(CaseQuestion {
             act: text.to_owned(),
