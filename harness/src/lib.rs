@@ -1,6 +1,7 @@
 //! The verbs: plan, run, judge and collect, and what they act on.
 
 pub mod arm_context;
+pub mod attestation;
 pub mod backend;
 pub mod bench;
 pub mod blind;

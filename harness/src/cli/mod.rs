@@ -25,6 +25,7 @@ mod report;
 mod repro;
 mod run;
 mod show;
+mod sign;
 mod user;
 
 use std::io::{self, IsTerminal};
@@ -90,6 +91,10 @@ enum MainVerb {
     Gate(gate::GateArgs),
     /// Judge run records again, from the observations that they keep.
     Judge(judge::JudgeArgs),
+    /// Sign a record, so that its reader can tell it from a changed one.
+    Sign(sign::SignArgs),
+    /// Check that the holder of a key vouches for a record.
+    Verify(sign::VerifyArgs),
     /// Measure two programs of a backend block by block: what became slower, and is that so?
     Bench(bench::BenchArgs),
     /// Write what a backend is known to get wrong.
@@ -183,6 +188,8 @@ fn run_verb(verb: MainVerb) -> Result<i32, CliFailure> {
         MainVerb::Diff(args) => diff::run(&args),
         MainVerb::Gate(args) => gate::run(&args),
         MainVerb::Judge(args) => judge::run(&args),
+        MainVerb::Sign(args) => sign::sign(&args),
+        MainVerb::Verify(args) => sign::verify(&args),
         MainVerb::Bench(args) => bench::run(&args),
         MainVerb::Expect(args) => expect::run(args),
         MainVerb::Lint(args) => lint::run(&args),

@@ -31,6 +31,8 @@ mod recipes;
 mod repro;
 mod results;
 mod settings;
+#[cfg(target_os = "linux")]
+mod signing;
 mod supervision;
 mod user;
 mod vectors;
