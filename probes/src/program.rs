@@ -3,6 +3,8 @@
 use std::ffi::{OsStr, OsString};
 use std::io::Write as _;
 
+use nix::errno::Errno;
+
 use crate::args::{self, ProbeArguments};
 use crate::catalog::{ProbeFunction, ProbeSpec, probe};
 use crate::check::check;
@@ -112,8 +114,11 @@ fn seconds(value: &OsStr) -> Result<u32, UsageError> {
 }
 
 fn print(text: &str) -> Result<i32, ProbeError> {
-    write_all(std::io::stdout(), text.as_bytes()).map_err(|errno| fault("not printed", errno))?;
-    Ok(exit::SUCCEEDED)
+    match write_all(std::io::stdout(), text.as_bytes()) {
+        // A reader that has gone away is no fault.
+        Ok(()) | Err(Errno::EPIPE) => Ok(exit::SUCCEEDED),
+        Err(errno) => Err(fault("standard output", errno)),
+    }
 }
 
 fn dispatch(
