@@ -149,8 +149,12 @@ fn table(record: &TimingRecord) -> String {
 fn lane_row(id: &str, lane: &LaneResult) -> String {
     let interval = |found: Option<crate::timing::RatioInterval>| {
         found.map_or(String::new(), |found| {
-            format!("{:.3} [{:.3}, {:.3}]", found.estimate, found.low, found.high)
+            unbroken(&format!("{:.3} [{:.3}, {:.3}]", found.estimate, found.low, found.high))
         })
+    };
+    let value = |value: f64| match lane.verdict {
+        TimingVerdict::Unavailable => String::new(),
+        _ => text(&unbroken(&value_text(value, &lane.unit))),
     };
     let mean = lane.criterion.as_ref().map_or(String::new(), |found| {
         format!("{} → {}", estimate(found.base.get("mean")), estimate(found.head.get("mean")))
@@ -166,17 +170,22 @@ fn lane_row(id: &str, lane: &LaneResult) -> String {
          </td><td>{}</td><td>{}</td><td>{}</td><td>{}</td><td>{mean}</td><td>{}</td></tr>\n",
         text(id),
         lane.lane.keyword(),
-        text(&value_text(lane.base, &lane.unit)),
-        text(&value_text(lane.head, &lane.unit)),
+        value(lane.base),
+        value(lane.head),
         interval(lane.ratio),
         interval(lane.control),
         notes.join("; ")
     )
 }
 
+/// Returns `figures` so that no line ends within them.
+fn unbroken(figures: &str) -> String {
+    figures.replace(' ', "\u{a0}")
+}
+
 fn estimate(found: Option<&CriterionEstimate>) -> String {
     found.map_or("?".to_owned(), |found| {
         let [point, low, high] = [found.point, found.low, found.high].map(time_text);
-        format!("{point} [{low}, {high}]")
+        unbroken(&format!("{point} [{low}, {high}]"))
     })
 }

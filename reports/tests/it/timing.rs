@@ -2,8 +2,11 @@
 
 use boxproof_reports::gate::{GateInputs, TimingPolicy, decide_timing};
 use boxproof_reports::timing::{TimingRecord, TimingVerdict, read, render, write};
+use boxproof_reports::{html, merge};
 use rstest::rstest;
 use serde_json::{Value, json};
+
+use crate::sample::{backend, header, row, run};
 
 const COMMIT: &str = "0123456789abcdef0123456789abcdef01234567";
 
@@ -116,4 +119,16 @@ fn evidence_of_something_else_is_red(#[case] change: fn(&mut TimingRecord), #[ca
 fn no_record_is_red() {
     let none = decide_timing(&policy(&json!({})), &[], &inputs());
     assert!(none.red[0].starts_with("timing: no record"));
+}
+
+#[test]
+fn a_lane_that_cannot_be_measured_has_no_figures_in_the_page() {
+    let mut record = record(TimingVerdict::Unavailable);
+    let lane = &mut record.measurements[0].lanes[0];
+    (lane.base, lane.head, lane.ratio, lane.control) = (0.0, 0.0, None, None);
+    let rows = [row("fs/a", "box")];
+    let runs = [run(&header(&[backend("box")], &rows), &rows)];
+    let page = html::render_with_timing(&merge(&runs).unwrap(), &[record]);
+    let line = page.lines().find(|line| line.contains("startup/trivial")).unwrap();
+    assert!(line.contains("unavailable") && !line.contains("0 ns"), "{line}");
 }
