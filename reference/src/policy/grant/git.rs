@@ -97,8 +97,11 @@ fn subcommand(
         SubcommandKind::Granted => Ok(CommandClass::Changes(name)),
         SubcommandKind::GrantedWith(options) => {
             let given = read(name, options, words)?;
-            if matches!(name, "merge" | "rebase" | "cherry-pick" | "revert") {
+            if matches!(name, "merge" | "pull" | "rebase" | "cherry-pick" | "revert") {
                 strategies(&given)?;
+            }
+            if matches!(name, "fetch" | "pull") {
+                fetches(name, &given)?;
             }
             Ok(CommandClass::Changes(name))
         }
@@ -202,14 +205,36 @@ fn strategies(given: &ParsedArguments) -> Result<(), String> {
     }
 }
 
+/// Remotes that are seldom directories. Another name may be one of the workspace: git runs what is
+/// set up in that repository, with the grant.
+const REMOTES: [&str; 2] = ["origin", "upstream"];
+
+fn is_remote(word: &ShellWord) -> bool {
+    word.known().is_some_and(|text| REMOTES.contains(&text))
+}
+
+/// Checks that plain refs of a remote are given: one with a colon changes a branch of that name.
+fn fetches(name: &str, given: &ParsedArguments) -> Result<(), String> {
+    let plain = |word: &ShellWord| {
+        let word_like = |c: char| c.is_ascii_alphanumeric() || "-_./".contains(c);
+        word.known().is_some_and(|text| text.chars().all(word_like))
+    };
+    let all = given.operands.iter().all(plain) && given.operands.first().is_none_or(is_remote);
+    match all {
+        true => Ok(()),
+        false => {
+            Err(format!("git {name} changes a branch by name, or comes from somewhere unknown"))
+        }
+    }
+}
+
 /// Checks that only a plain name of a remote and plain refs are given; `+` forces, `:ref` removes.
 fn pushes(given: &ParsedArguments) -> Result<(), String> {
     let plain = |word: &ShellWord| {
         let word_like = |c: char| c.is_ascii_alphanumeric() || "-_./:@^~".contains(c);
         word.known().is_some_and(|text| !text.starts_with(':') && text.chars().all(word_like))
     };
-    let remote = |word: &ShellWord| word.known().is_some_and(|text| !text.contains([':', '/']));
-    let all = given.operands.iter().all(plain) && given.operands.first().is_none_or(remote);
+    let all = given.operands.iter().all(plain) && given.operands.first().is_none_or(is_remote);
     if all { Ok(()) } else { Err("git push forces, removes or goes somewhere unknown".to_owned()) }
 }
 

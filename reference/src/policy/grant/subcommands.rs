@@ -48,6 +48,15 @@ pub(super) const DESTROYS: &[(&str, &str)] = &[
     ("push", "--delete"),
     ("push", "-d"),
     ("push", "--prune"),
+    ("fetch", "-f"),
+    ("fetch", "--force"),
+    ("fetch", "-p"),
+    ("fetch", "--prune"),
+    ("fetch", "--prune-tags"),
+    ("pull", "-f"),
+    ("pull", "--force"),
+    ("pull", "-p"),
+    ("pull", "--prune"),
     ("checkout", "-f"),
     ("checkout", "--force"),
     ("checkout", "-B"),
@@ -81,6 +90,8 @@ pub(super) const SETS: &[(&str, &str)] = &[
     ("switch", "--track"),
     ("push", "-u"),
     ("push", "--set-upstream"),
+    ("fetch", "--set-upstream"),
+    ("pull", "--set-upstream"),
 ];
 
 /// Options of subcommands that apply commits anew.
@@ -125,6 +136,25 @@ pub(super) const SUBCOMMANDS: &[(&str, SubcommandKind)] = &[
              no-autostash allow-unrelated-histories log no-log verify no-verify no-gpg-sign \
              progress no-progress no-verify-signatures rerere-autoupdate no-rerere-autoupdate",
             "m message F file into-name s strategy X strategy-option cleanup",
+        ),
+    ),
+    (
+        "fetch",
+        with(
+            "q quiet v verbose a append n no-tags t tags all atomic dry-run 4 6 ipv4 ipv6 progress \
+             no-progress no-recurse-submodules no-auto-gc no-auto-maintenance \
+             no-write-fetch-head show-forced-updates no-show-forced-updates",
+            "j jobs",
+        ),
+    ),
+    (
+        "pull",
+        with(
+            "q quiet v verbose a append n stat no-stat summary t tags no-tags all dry-run 4 6 ipv4 ipv6 \
+             r rebase no-rebase ff no-ff ff-only squash no-squash commit no-commit e edit no-edit \
+             autostash no-autostash signoff no-signoff verify no-verify log no-log progress \
+             no-progress no-recurse-submodules allow-unrelated-histories no-verify-signatures",
+            "s strategy X strategy-option cleanup j jobs",
         ),
     ),
     ("mv", with("n v k dry-run verbose", "")),
