@@ -8,7 +8,7 @@ use std::path::{Path, PathBuf};
 
 use boxproof_cases::protocol::Command;
 
-use super::cause::{self, FailureCause, LocatedDenial};
+use super::cause::{self, FailureCause, LocatedDenial, is_warning};
 use super::command_parser::{ParsedCommand, commands, of_line};
 use super::deciding_commands::{self, DecidingCommands};
 use super::errno_messages::RefusalClass;
@@ -331,7 +331,9 @@ impl<'a> FailureAnalysis<'a> {
             return network::is_code(code);
         }
         let mut own = stderr.lines().filter(|line| strip(line) != *line).peekable();
-        own.peek().is_none() || own.any(network::is_of_network)
+        // Where it is told to be silent: a file that it could not use has another code.
+        let asks = reaching.iter().any(|step| network::asks_registry(step));
+        own.peek().is_none() && code == 1 && asks || own.any(network::is_of_network)
     }
 
     fn network(&self) -> Option<RunDenial> {
@@ -358,8 +360,12 @@ impl<'a> FailureAnalysis<'a> {
         }
         if silent && code == UNREAD && self.runs(&["curl"]) {
             let words = self.commands().flat_map(|one| &one.words);
-            let mut named = words.filter_map(|word| word.strip_prefix("file://"));
+            let named = words.filter_map(|word| word.strip_prefix("file://"));
+            let mut named = named.filter(|path| (self.look.there)(path.as_ref()));
             return named.find_map(|path| self.at(path, AccessKind::Read, RefusalClass::Access));
+        }
+        if silent && let Some(denial) = self.package_cache(code) {
+            return Some(denial);
         }
         if let Some(routes) = self.run.refused_routes {
             let met = routes > 0 && self.met_no_route(stderr.unwrap_or_default());
@@ -430,16 +436,6 @@ fn lines(text: &str) -> Vec<&str> {
 fn after_shell(line: &str) -> &str {
     let begin = message::shell_prefix(line);
     line.get(begin..).unwrap_or(line).trim_start()
-}
-
-/// Returns whether line `at` is only a warning, and another message follows it.
-fn is_warning(lines: &[&str], at: usize) -> bool {
-    let warns = |line: &&str| {
-        let line = line.trim_start();
-        line.starts_with("warning: ") || line.contains(": warning: ")
-    };
-    let rest = lines.iter().skip(at + 1).filter(|line| !line.trim().is_empty());
-    warns(&lines[at]) && rest.into_iter().any(|line| !warns(line))
 }
 
 /// Returns whether a line continues another: the failure is in a line beside it.

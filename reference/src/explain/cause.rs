@@ -8,6 +8,7 @@ use regex::Regex;
 use super::RunDenial;
 use super::deciding_commands::DecidingCommands;
 use super::errno_messages;
+use super::message;
 use super::script::ScriptCommand;
 
 /// A refusal, and the line of the stream that reports it.
@@ -53,9 +54,17 @@ fn is(regex: &LazyLock<Option<Regex>>, line: &str) -> bool {
     regex.as_ref().is_some_and(|regex| regex.is_match(line))
 }
 
+/// The end of a compiler's message about a file that it could not use: a path, and an errno's words.
+static UNUSED_FILE: LazyLock<Option<Regex>> =
+    LazyLock::new(|| Regex::new(r"(?:error|while writing [^:]+): [^:'\x22]+: ([^:'\x22]+)$").ok());
+
 /// Returns whether `line` shows or compares texts, and is no complaint itself.
 pub(super) fn compares(line: &str) -> bool {
-    is(&COMPARED, line)
+    let of_a_file = || {
+        let end = UNUSED_FILE.as_ref()?.captures(line)?.get(1)?;
+        errno_messages::find(end.as_str()).filter(|(_, at)| at.len() == end.len())
+    };
+    is(&COMPARED, line) && of_a_file().is_none()
 }
 
 /// Returns the last line that reports an error of the program's own, which is no refusal.
@@ -99,6 +108,21 @@ pub(super) fn last(
         }
     }
     Some(FailureCause { denial: last.denial, also })
+}
+
+/// Returns whether line `at` is only a warning, and another message follows it that is not about
+/// something below what the warning names.
+pub(super) fn is_warning(lines: &[&str], at: usize) -> bool {
+    let warns = |line: &&str| {
+        let line = line.trim_start();
+        line.starts_with("warning: ") || line.contains(": warning: ")
+    };
+    let mut rest = lines.iter().skip(at + 1).filter(|line| !line.trim().is_empty() && !warns(line));
+    let told = message::read(lines[at]).map(|told| told.paths).unwrap_or_default();
+    let below = |line: &str| {
+        told.iter().any(|path| line.contains(&format!("{}/", path.trim_end_matches('/'))))
+    };
+    warns(&lines[at]) && rest.any(|line| !below(line))
 }
 
 /// Builtins of a shell that touch no file but by a redirection.

@@ -102,6 +102,44 @@ static OPENS: LazyLock<Option<Regex>> = LazyLock::new(|| {
     Regex::new(r"(?i)socket|urllib|http|request|fetch|\bnet\b|dns|connect|resolve|smtp|ftp|subprocess|system\(|popen|exec|spawn|import\(|run_module|\bload\b|/dev/(?:tcp|udp)|__import__|getaddrinfo|gethostby").ok()
 });
 
+/// Verbs of npm that ask the registry, but for those that only do so where they are given a name.
+const ASKING: [&str; 26] = [
+    "access",
+    "add",
+    "audit",
+    "ci",
+    "dedupe",
+    "deprecate",
+    "dist-tag",
+    "exec",
+    "i",
+    "info",
+    "install",
+    "it",
+    "login",
+    "outdated",
+    "owner",
+    "ping",
+    "publish",
+    "s",
+    "search",
+    "show",
+    "unpublish",
+    "up",
+    "update",
+    "v",
+    "view",
+    "whoami",
+];
+
+/// Returns whether `step` is a command of npm that asks the registry as its own job, not only for
+/// updates of npm.
+pub(super) fn asks_registry(step: &ScriptCommand) -> bool {
+    let verb = step.words.iter().skip(1).find(|word| !word.starts_with('-'));
+    let offline = step.words.iter().any(|word| word == "--offline");
+    !offline && verb.is_some_and(|verb| ASKING.contains(&verb.as_str()))
+}
+
 /// Returns whether `step` can have been kept from a host: its program is none of the local ones.
 pub(super) fn may_reach(step: &ScriptCommand) -> bool {
     let program = step.program();

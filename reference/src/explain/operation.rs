@@ -19,10 +19,9 @@ static READS: LazyLock<Option<Regex>> = LazyLock::new(|| {
 });
 
 /// Change everything they name.
-const CHANGE: [&str; 21] = [
+const CHANGE: [&str; 20] = [
     "touch", "tee", "mkdir", "rmdir", "rm", "unlink", "truncate", "chmod", "chown", "chgrp",
-    "mktemp", "mkfifo", "mknod", "shred", "setfattr", "mv", "install", "patch", "gzip", "gunzip",
-    "bzip2",
+    "mktemp", "mkfifo", "mknod", "shred", "setfattr", "mv", "install", "gzip", "gunzip", "bzip2",
 ];
 /// Read everything they name.
 const READ: [&str; 37] = [
@@ -205,6 +204,15 @@ pub(super) fn parts(one: &ParsedCommand) -> Vec<(Vec<String>, AccessKind)> {
         "gcc" | "cc" | "clang" | "sort" | "ld" | "rustc" | "go" => {
             found.push((option(&["-o", "--output"]), AccessKind::Write));
         }
+        "make" | "gmake" => found.push((option(&["-f", "--file"]), AccessKind::Read)),
+        "patch" => {
+            let input = option(&["-i", "--input"]);
+            found.push((
+                operands.into_iter().filter(|one| !input.contains(one)).collect(),
+                AccessKind::Write,
+            ));
+            found.push((input, AccessKind::Read));
+        }
         "wget" => found.push((option(&["-O", "--output-document", "-P"]), AccessKind::Write)),
         _ if CHANGE.contains(&program) => found.push((operands, AccessKind::Write)),
         "grep" | "egrep" | "fgrep" | "rg" if !one.words.iter().any(|word| word == "-e") => {
@@ -243,10 +251,15 @@ static CHANGING_CODE: LazyLock<Option<(Regex, Regex)>> = LazyLock::new(|| {
     Some((before, after))
 });
 
+/// Returns whether `program` runs code, of any version.
+pub(super) fn is_interpreter(program: &str) -> bool {
+    let plain = program.trim_end_matches(|c: char| c.is_ascii_digit() || c == '.');
+    INTERPRETERS.contains(&program) || INTERPRETERS.contains(&plain)
+}
+
 /// The code that is given to an interpreter.
 pub(super) fn code(one: &ParsedCommand) -> impl Iterator<Item = &String> {
-    let program = one.program().trim_end_matches(|c: char| c.is_ascii_digit() || c == '.');
-    let runs = INTERPRETERS.contains(&one.program()) || INTERPRETERS.contains(&program);
+    let runs = is_interpreter(one.program());
     one.words.iter().skip(1).filter(move |word| runs && word.len() > 3)
 }
 

@@ -82,6 +82,7 @@ fn rule_of(run: &Recorded) -> String {
 #[case::third(include_str!("../../tests/explain/third.jsonl"), 120)]
 #[case::fourth(include_str!("../../tests/explain/fourth.jsonl"), 100)]
 #[case::fifth(include_str!("../../tests/explain/fifth.jsonl"), 200)]
+#[case::sixth(include_str!("../../tests/explain/sixth.jsonl"), 190)]
 fn recorded_runs_are_explained(#[case] table: &str, #[case] least: usize) {
     let runs: Vec<Recorded> =
         table.lines().map(|line| serde_json::from_str(line).unwrap()).collect();

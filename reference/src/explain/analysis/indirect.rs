@@ -2,6 +2,9 @@
 //! operation that requires a capability, a read-only path without a name.
 
 use std::path::Path;
+use std::sync::LazyLock;
+
+use regex::Regex;
 
 use super::super::errno_messages::RefusalClass;
 use super::super::operation;
@@ -40,6 +43,11 @@ const BAD_DESCRIPTOR: &str = "bad file descriptor";
 /// Words in messages about operations that require a capability and name no path.
 const PRIVILEGED: [&str; 6] = ["niceness", "priority", "mount:", "setuid", "setgid", "set groups"];
 
+/// What the shell of SQLite says of a file that it cannot use, whatever the reason.
+static SQLITE: LazyLock<Option<Regex>> = LazyLock::new(|| {
+    Regex::new(r#"(?m)(?:cannot open|cannot write to) "([^"\n]+)"|unable to open database: ([^\n]+?)(?: \(14\))?$"#).ok()
+});
+
 impl FailureAnalysis<'_> {
     /// Returns the denial behind a path that was not found although it is on the host, or that
     /// could not be made although the host has its directory, which the command cannot write in.
@@ -73,9 +81,18 @@ impl FailureAnalysis<'_> {
             // The missing path was to be made where the sandbox does not even have its directory.
             let hidden = |parent: &Path| there(parent) && self.ground.lacks(parent).is_some();
             let above = || path.ancestors().skip(1).find(|parent| there(parent));
+            // Most programs that look for a file are not about to make it.
             let made = || {
-                self.roles.access_to(&path, written) != AccessKind::Read
-                    && above().is_some_and(hidden)
+                let said = operation::said(RefusalClass::Access, &complaint.words);
+                let op = match said {
+                    AccessKind::Unknown => self.roles.access_to(&path, written),
+                    said => said,
+                };
+                let open = match op {
+                    AccessKind::Unknown => self.is_given_to_code(written),
+                    op => op == AccessKind::Write,
+                };
+                open && above().is_some_and(hidden)
             };
             let fits = makes && path.parent().is_some_and(there) || made();
             let refused = self
@@ -86,14 +103,27 @@ impl FailureAnalysis<'_> {
         })
     }
 
+    /// Returns whether `written` is an argument of a script, which may be there to make it.
+    fn is_given_to_code(&self, written: &str) -> bool {
+        let mut scripts = self.commands().filter(|one| operation::is_interpreter(one.program()));
+        scripts.any(|one| one.operands().skip(1).any(|word| word == written))
+    }
+
     /// A move between two places that are one file system on the host.
     pub(super) fn moved(&self, complaint: &RefusalMessage) -> Option<RunDenial> {
-        let [to, from, ..] = &complaint.paths[..] else { return None };
+        let [to, from, ..] = &complaint.paths[..] else { return self.moved_to() };
         let base = self.roles.bases.first()?;
         let [to, from] = [to, from].map(|one| resolve(base, one.as_ref(), true, self.look.link));
         let same = (self.look.device)(&to) == (self.look.device)(&from);
         let rule = self.ground.moves([&to, &from]).filter(|_| same)?;
         Some(RunDenial { rule, op: Some("write"), path: Some(to), what: None })
+    }
+
+    /// A move of which only the origin is told: to one of the words of the command.
+    fn moved_to(&self) -> Option<RunDenial> {
+        let DecidingCommands { own, feeders } = self.deciders();
+        let mut words = own.iter().chain(&feeders).flat_map(|step| step.words.iter().skip(1));
+        words.find_map(|word| self.at(word, AccessKind::Write, RefusalClass::CrossDevice))
     }
 
     /// Returns the denial of an operation that root may do outside the sandbox, and a command
@@ -147,9 +177,19 @@ impl FailureAnalysis<'_> {
         let found = named.find_map(|path| self.at(path, AccessKind::Write, RefusalClass::ReadOnly));
         let DecidingCommands { own, feeders } = self.deciders();
         let words = own.iter().chain(&feeders).flat_map(|step| step.words.iter().skip(1));
-        let mut words = words.filter(|word| word.contains('/'));
+        // An order of a program's own language is one word of the line.
+        let words = words.flat_map(|word| word.split([' ', ';'])).filter(|word| word.contains('/'));
+        let mut denials: Vec<RunDenial> = words
+            .filter_map(|word| self.at(word, AccessKind::Write, RefusalClass::ReadOnly))
+            .collect();
+        // What the user could not write outside either was hardly to be written.
+        let open = |one: &RunDenial| {
+            let above = one.path.as_deref().and_then(Path::parent);
+            above.is_some_and(|above| (self.look.may_write)(above))
+        };
         found.or_else(|| {
-            words.find_map(|word| self.at(word, AccessKind::Write, RefusalClass::ReadOnly))
+            let at = denials.iter().position(open).unwrap_or_default();
+            (at < denials.len()).then(|| denials.swap_remove(at))
         })
     }
 
@@ -173,6 +213,9 @@ impl FailureAnalysis<'_> {
 
     /// A database names no file: it is one that the code names.
     pub(super) fn database(&self, text: &str) -> Option<RunDenial> {
+        if let Some(denial) = self.database_file(text) {
+            return Some(denial);
+        }
         let said = ["unable to open database file", "attempt to write a readonly database"];
         if !said.iter().any(|said| text.contains(said)) {
             return None;
@@ -181,9 +224,42 @@ impl FailureAnalysis<'_> {
             .commands()
             .flat_map(operation::code)
             .flat_map(|code| silent_commands::literals(code));
-        let operands = self.commands().filter(|one| one.program() == "sqlite3");
-        let operands = operands.flat_map(|one| one.operands().take(1)).map(str::to_owned);
+        let shells = self.commands().filter(|one| one.program() == "sqlite3");
+        let makes = shells.filter(|one| !one.words.iter().any(|word| word == "-readonly"));
+        let operands = makes.flat_map(|one| one.operands().take(1)).map(str::to_owned);
         let mut named = code.map(|(path, _)| path).chain(operands);
         named.find_map(|path| self.at(&path, AccessKind::Write, RefusalClass::Access))
+    }
+
+    /// Returns the denial of the cache that a silent npm needs: its exit code is the errno, negative.
+    pub(super) fn package_cache(&self, code: i32) -> Option<RunDenial> {
+        const MISSING: i32 = 256 - 2;
+        const CLOSED: [i32; 2] = [256 - 13, 256 - 30];
+        let npm = self.commands().find(|one| matches!(one.program(), "npm" | "npx"))?;
+        // It says so of a package that is not there, too.
+        let package = (self.look.there)(&self.run.cwd.join("package.json"));
+        let cache = code == MISSING && package && npm.operands().count() < 2;
+        (cache || CLOSED.contains(&code))
+            .then(|| self.at("~/.npm", AccessKind::Write, RefusalClass::Access))?
+    }
+
+    /// The shell of SQLite names the file of an order or statement, and gives no reason.
+    fn database_file(&self, text: &str) -> Option<RunDenial> {
+        let steps = self.commands().filter(|one| one.program() == "sqlite3").count();
+        let found = SQLITE.as_ref()?.captures_iter(text).last().filter(|_| steps > 0)?;
+        let written = found.iter().skip(1).flatten().next()?.as_str().trim();
+        let words = || self.commands().flat_map(|one| &one.words);
+        let takes = |word: &String| {
+            [".read", ".import"].iter().any(|order| word.contains(order)) && word.contains(written)
+        };
+        let op = if words().any(takes) { AccessKind::Read } else { AccessKind::Write };
+        let denial = self.at(written, op, RefusalClass::Access)?;
+        let at = denial.path.as_deref()?;
+        let there = match op {
+            AccessKind::Read => Some(at),
+            _ => at.parent(),
+        };
+        (there.is_some_and(|path| (self.look.there)(path)) && self.decides(at, "sqlite3: "))
+            .then_some(denial)
     }
 }
