@@ -22,7 +22,7 @@ pub(crate) struct Refusal {
 impl Refusal {
     /// A refusal of `kind`.
     pub(crate) fn new(kind: ErrorKind, message: impl Into<String>) -> Self {
-        Self { kind, message: message.into(), line: None, lacks_proc: false }
+        Self { kind, message: clipped(&message.into()), line: None, lacks_proc: false }
     }
 
     /// This host refuses a `/proc` of the sandbox's own.
@@ -60,6 +60,29 @@ impl Refusal {
             line: self.line,
         }
     }
+}
+
+/// Returns `message` with its middle left out where it repeats a value of many lines.
+pub(crate) fn clipped(message: &str) -> String {
+    const START: usize = 1500;
+    const END: usize = 500;
+    let length = message.chars().count();
+    if length <= START + END {
+        return message.to_owned();
+    }
+    let start: String = message.chars().take(START).collect();
+    let end: String = message.chars().skip(length - END).collect();
+    format!("{start} … {end}")
+}
+
+/// Returns the text of a file; the error is the line and the column, from 1, that are no UTF-8.
+pub(crate) fn utf8_text(bytes: Vec<u8>) -> Result<String, (u64, u64)> {
+    String::from_utf8(bytes).map_err(|error| {
+        let before = &error.as_bytes()[..error.utf8_error().valid_up_to()];
+        let before = String::from_utf8_lossy(before);
+        let line = before.rsplit('\n').next().unwrap_or_default();
+        (before.matches('\n').count() as u64 + 1, line.chars().count() as u64 + 1)
+    })
 }
 
 /// Returns the message for a command that could not be executed.

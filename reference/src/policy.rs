@@ -15,6 +15,7 @@ pub(crate) mod path_rules;
 pub(crate) mod protected_names;
 pub(crate) mod proxy_variables;
 pub mod redact;
+mod yaml_document;
 
 pub(crate) use grant_names::{GIT_CONFIG_GRANT, GIT_GRANT, GRANTS};
 pub(crate) use mechanism_name::{AUTO, MechanismName};

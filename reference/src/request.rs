@@ -3,6 +3,7 @@
 pub(crate) mod caliban;
 pub(crate) mod inferoa;
 mod job;
+mod member_line;
 pub(crate) mod orbit;
 
 use std::fs;
@@ -19,19 +20,25 @@ use serde::Deserialize;
 use serde::de::DeserializeOwned;
 use serde_json::Value;
 
-use crate::error::Refusal;
+use crate::error::{Refusal, utf8_text};
 use crate::policy::caliban::HostInspector;
 use crate::policy::path_glob::PathGlob;
 use crate::policy::{AUTO, GRANTS, MechanismName};
 use crate::request::caliban as caliban_request;
 
 pub(crate) use job::{ProfileLocation, RunJob};
+pub(crate) use member_line::located;
 
 /// Reads and checks the request in `file`; settings that name a program have it inspected on `host`.
 pub(crate) fn read(file: &Path, host: &dyn HostInspector) -> Result<RunJob, Refusal> {
-    let text = fs::read_to_string(file)
+    let bytes = fs::read(file)
         .map_err(|error| Refusal::invalid(format!("cannot read the request: {error}")))?;
-    let order = parse(&text, host)?;
+    let text = utf8_text(bytes).map_err(|(line, _)| Refusal {
+        line: Some(line),
+        ..Refusal::invalid("cannot read the request: it is no UTF-8; save it as UTF-8")
+    })?;
+    // Editors put a mark in front of a text.
+    let order = parse(text.strip_prefix('\u{feff}').unwrap_or(&text), host)?;
     check(&order)?;
     Ok(order.with_inferred())
 }
@@ -117,7 +124,9 @@ fn absolute(name: &str, path: &WirePath) -> Result<(), Refusal> {
     let path = path.as_path();
     match path.is_absolute() {
         true => Ok(()),
-        false => Err(Refusal::invalid(format!("{name}: {path:?} is not an absolute path"))),
+        false => Err(Refusal::invalid(format!(
+            "{name}: {path:?} is not an absolute path; write it from / on, no variable is put in"
+        ))),
     }
 }
 

@@ -16,6 +16,7 @@ use crate::control::{FailedStep, InitReport};
 use crate::error::{Refusal, unspawnable};
 use crate::explain::rule;
 use crate::mechanism::MechanismFailure;
+use crate::request::located;
 use crate::supervise::{CapturedOutput, INTERRUPTED, RunOutcome, TIMED_OUT, waiting_failed};
 
 /// The end of a run, in the protocol's terms.
@@ -198,9 +199,11 @@ fn attach(result: &mut RunResult, mut captured: CapturedOutput) {
 
 /// Says `refusal` on stderr and in a result.
 pub(crate) fn declined(refusal: &Refusal, request_file: &Path) -> (RunResult, i32) {
-    eprintln!("refbox: {refusal}");
+    let refusal = located(refusal, request_file);
+    let place = refusal.line.map(|line| format!("{}:{line}: ", request_file.display()));
+    eprintln!("refbox: {}{refusal}", place.unwrap_or_default());
     let error = Some(refusal.to_wire(request_file));
-    let blocked = why_blocked(refusal);
+    let blocked = why_blocked(&refusal);
     let code = match refusal.kind {
         ErrorKind::Spawn => exit::NOT_FOUND,
         _ => exit::REFUSED,

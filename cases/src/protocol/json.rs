@@ -57,7 +57,7 @@ fn is_json(text: &[u8]) -> bool {
 /// Serde's message in the words of JSON.
 fn worded(message: &str) -> String {
     message
-        .replace("expected value", "expected one of the known words or objects")
+        .replace("expected a sequence", "expected a list: […]")
         .replace("unit variant, expected struct variant", "a word, expected an object: {…}")
         .replace("unit variant, expected newtype variant", "a word, expected an object: {…}")
 }
@@ -122,7 +122,7 @@ mod tests {
         r#""host""#,
         "policy.network.host: invalid type: a word, expected an object"
     )]
-    #[case::truth(r#"{"host": {}}"#, "true", "policy.network: expected one of the known words")]
+    #[case::truth(r#"{"host": {}}"#, "true", "policy.network: expected one of `none`, ")]
     #[case::unknown(r#""scrub""#, r#""scrubs""#, "policy.env.scrubs: unknown field `scrubs`")]
     #[case::path(r#""workspace": "/w""#, r#""workspace": ["L3c="]"#, "policy.workspace: ")]
     #[case::twice(r#""cwd": "/w""#, r#""cwd": "/w", "cwd": "/x""#, "duplicate field `cwd`")]

@@ -80,7 +80,16 @@ impl<'de, D: Deserializer<'de>> Deserializer<'de> for ObjectsOnly<D> {
         variants: &'static [&'static str],
         visitor: V,
     ) -> Result<V::Value, D::Error> {
-        self.0.deserialize_enum(name, variants, Guard { visitor, wants_object: false })
+        let read = self.0.deserialize_enum(name, variants, Guard { visitor, wants_object: false });
+        // A value that is neither a word nor an object is answered with the words that there are.
+        read.map_err(|error| match error.to_string() {
+            said if said.starts_with("expected value") => {
+                let words: Vec<String> = variants.iter().map(|word| format!("`{word}`")).collect();
+                let words = format!("expected one of {}", words.join(", "));
+                D::Error::custom(said.replacen("expected value", &words, 1))
+            }
+            _ => error,
+        })
     }
 
     fn is_human_readable(&self) -> bool {

@@ -12,12 +12,14 @@ mod grants;
 mod settings;
 mod status;
 
+use std::collections::BTreeSet;
 use std::ffi::OsString;
 use std::path::{Path, PathBuf};
 
 use boxproof_cases::protocol::UNRESTRICTED_PROFILE;
 use clap::{Args, Subcommand, ValueEnum};
 
+use crate::error::utf8_text;
 use crate::policy::orbit::{PolicyDocument, PolicySet, ResolvedProfile, doubts};
 
 /// All requests are allowed, or the documents are valid.
@@ -257,9 +259,13 @@ fn looked_into(policy: &PolicyVerb) -> Result<i32, String> {
     match policy {
         PolicyVerb::Validate { policy, workspace_policy } => {
             read(policy, workspace_policy.as_deref()).and_then(|policy| {
-                for name in policy.profile_names() {
-                    warn(&policy.profile(name).map_err(|error| error.to_string())?, None);
+                // A deny says the same under every profile, and where there is none.
+                let mut all = BTreeSet::new();
+                for name in policy.profile_names().chain([UNRESTRICTED_PROFILE]) {
+                    let profile = policy.profile(name).map_err(|error| error.to_string())?;
+                    all.extend(doubts(&profile, None));
                 }
+                all.iter().for_each(|doubt| eprintln!("refbox: {doubt}"));
                 crate::stdout::line(format_args!("valid"));
                 Ok(YES)
             })
@@ -295,8 +301,16 @@ fn read(host: &Path, workspace: Option<&Path>) -> Result<PolicySet, String> {
 
 fn document(path: &Path) -> Result<PolicyDocument, String> {
     let shown = path.display().to_string();
-    let text = std::fs::read_to_string(path).map_err(|error| format!("{shown}: {error}"))?;
-    PolicyDocument::parse(&shown, &shown, &text).map_err(|error| error.to_string())
+    PolicyDocument::parse(&shown, &shown, &document_text(path)?).map_err(|error| error.to_string())
+}
+
+/// Returns the text of a document; the error names the file, and the place where it is no text.
+fn document_text(path: &Path) -> Result<String, String> {
+    let shown = path.display();
+    let bytes = std::fs::read(path).map_err(|error| format!("{shown}: {error}"))?;
+    utf8_text(bytes).map_err(|(line, column)| {
+        format!("{shown}:{line}:{column}: this is no UTF-8; save the file as UTF-8")
+    })
 }
 
 impl From<OperationArg> for crate::policy::orbit::PolicyOperation {

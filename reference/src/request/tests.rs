@@ -63,7 +63,11 @@ fn good_requests_pass(#[case] policy: &str, #[case] run: &str) {
     "policy.network.proxy: this is a list"
 )]
 #[case::word_for_network(r#","network":"none""#, "", "policy.network.none: invalid type: a word")]
-#[case::truth_for_protect(r#","protect":true"#, "", "policy.protect: expected one of the known")]
+#[case::truth_for_protect(
+    r#","protect":true"#,
+    "",
+    "policy.protect: expected one of `none`, `metadata`"
+)]
 #[case::list_for_path(r#","writable":[["L3c="]]"#, "", "policy.writable[0]: a path is a string")]
 #[case::env_name(r#","env":{"set":{"A=B":"1"}}"#, "", "policy.env: \"A=B\" is no variable name")]
 #[case::env_empty(r#","env":{"pass":[""]}"#, "", "policy.env: \"\" is no variable name")]

@@ -117,7 +117,16 @@ fn compiled(
 ) -> Result<Compiled, Refusal> {
     let directory = laid_out();
     let top = directory.path().canonicalize().unwrap().display().to_string();
-    let text = text.replace('@', &top);
+    let request = request(&top, dialect, text);
+    let asked = input::asked(target, &request).map_err(|refusal| moved(refusal, &top))?;
+    let asked = CompileInput { order: at_root(asked.order, &top), ..asked };
+    let host = host(&asked.order.policy);
+    of_plan(target, &asked, host)
+}
+
+/// The request for `text` with the made-up host in the directory `top`.
+fn request(top: &str, dialect: GoldenDialect, text: &str) -> CompileRequest {
+    let text = text.replace('@', top);
     let text = match dialect {
         GoldenDialect::Caliban => format!("[sandbox]\nenabled = true\n{text}"),
         GoldenDialect::Inferoa => text,
@@ -141,11 +150,7 @@ fn compiled(
     };
     let env = [("HOME", format!("{top}/h")), ("MORE", format!("{top}/h/.ssh"))];
     let env = env.map(|(name, value)| (name.to_owned(), value)).into();
-    let request = CompileRequest { protocol: PROTOCOL, rules, cwd: workspace, env };
-    let asked = input::asked(target, &request).map_err(|refusal| moved(refusal, &top))?;
-    let asked = CompileInput { order: at_root(asked.order, &top), ..asked };
-    let host = host(&asked.order.policy);
-    of_plan(target, &asked, host)
+    CompileRequest { protocol: PROTOCOL, rules, cwd: workspace, env }
 }
 
 fn moved(mut refusal: Refusal, top: &str) -> Refusal {
@@ -307,4 +312,21 @@ fn profiles_are_compiled_to_these_texts(
     settings.set_prepend_module_to_snapshot(false);
     settings.set_omit_expression(true);
     settings.bind(|| insta::assert_snapshot!(name, sheet));
+}
+
+/// The text has no rule for them, and closes the network.
+#[rstest]
+#[case::listed("allowed_domains = ['example.org']", true)]
+#[case::denied("denied_domains = ['example.org']", true)]
+#[case::proxied("allowed_domains = ['example.org']\nhttp_proxy_port = 8080", false)]
+#[case::none("", false)]
+fn domains_that_no_proxy_keeps_are_among_the_limits(#[case] network: &str, #[case] told: bool) {
+    let directory = laid_out();
+    let top = directory.path().canonicalize().unwrap().display().to_string();
+    let text =
+        format!("[sandbox.filesystem]\nallow_write = ['@/w']\n[sandbox.network]\n{network}\n");
+    let request = request(&top, GoldenDialect::Caliban, &text);
+    let compiled = compiled_here(CompileTarget::Seatbelt, &request).unwrap();
+    let says = |limit: &String| limit.contains("require network.http_proxy_port");
+    assert_eq!(compiled.limits.iter().any(says), told, "{:?}", compiled.limits);
 }

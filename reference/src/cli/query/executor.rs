@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 use boxproof_cases::protocol::{DocumentAnswer, ExecutorRequest, PolicyFault, WirePath};
 use clap::Args;
 
-use super::{BatchFiles, YES, batch};
+use super::{BatchFiles, YES, batch, document_text};
 use crate::host::settings_platform;
 use crate::policy::caliban::HostInspector;
 use crate::policy::executor::{ExecutorDeclaration, MachineFacts, start};
@@ -34,7 +34,7 @@ pub(crate) struct ExecutorArgs {
 /// Prints the command; returns the exit code.
 pub(super) fn executor(asked: &ExecutorArgs) -> Result<i32, String> {
     let name = asked.file.display().to_string();
-    let text = std::fs::read_to_string(&asked.file).map_err(|error| format!("{name}: {error}"))?;
+    let text = document_text(&asked.file)?;
     let workspace = std::path::absolute(&asked.workspace)
         .map_err(|error| format!("{}: {error}", asked.workspace.display()))?;
     let declared = ExecutorDeclaration::parse(&name, &text)?;

@@ -9,7 +9,7 @@ use boxproof_cases::protocol::{
 };
 use clap::{Args, ValueEnum};
 
-use super::{BatchFiles, NO, YES, batch};
+use super::{BatchFiles, NO, YES, batch, document_text};
 use crate::host::settings_platform;
 use crate::policy::caliban::{
     CalibanSettings, PathVariables, SandboxAvailability, SettingsError, ValidSettings, available,
@@ -187,8 +187,7 @@ fn said(command: &str, decided: &AskDecision) -> String {
 impl SettingsArgs {
     fn find(&self, prefix: &[&str]) -> Result<SessionSettings, String> {
         let name = self.settings.display().to_string();
-        let text =
-            std::fs::read_to_string(&self.settings).map_err(|error| format!("{name}: {error}"))?;
+        let text = document_text(&self.settings)?;
         let workspace = std::path::absolute(&self.workspace)
             .map_err(|error| format!("{}: {error}", self.workspace.display()))?;
         let reading = match self.reading {

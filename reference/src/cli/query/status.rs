@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 use boxproof_cases::protocol::{CommandFate, Document, Protect, Status};
 use clap::Args;
 
-use super::{NO, OutputFormat, YES};
+use super::{NO, OutputFormat, YES, document_text};
 use crate::policy::MechanismName;
 use crate::policy::inferoa::{self, ResolvedBlock, text};
 use crate::request::inferoa as inferoa_request;
@@ -36,9 +36,7 @@ pub(crate) struct BlockArgs {
 /// Prints it; the exit code.
 pub(super) fn status(prefix: &[&str], asked: &BlockArgs) -> Result<i32, String> {
     let name = asked.config.display().to_string();
-    let document = std::fs::read_to_string(&asked.config)
-        .map(|text| Document { name: name.clone(), text })
-        .map_err(|error| format!("{name}: {error}"))?;
+    let document = Document { name, text: document_text(&asked.config)? };
     let shown = asked.workspace.display();
     let workspace =
         std::path::absolute(&asked.workspace).map_err(|error| format!("{shown}: {error}"))?;

@@ -2,7 +2,7 @@
 
 use std::ops::Range;
 
-use boxproof_cases::protocol::Document;
+use boxproof_cases::protocol::{Document, ObjectsOnly};
 use serde::Deserialize;
 use toml::Spanned;
 
@@ -25,7 +25,7 @@ struct SettingsFile {
 
 /// `[sandbox]`.
 #[derive(Debug, Clone, Default, Deserialize)]
-#[serde(deny_unknown_fields, default)]
+#[serde(deny_unknown_fields, default, expecting = "a table")]
 pub(super) struct SandboxTable {
     pub(super) enabled: bool,
     pub(super) fail_if_unavailable: bool,
@@ -41,7 +41,7 @@ pub(super) struct SandboxTable {
 
 /// `[sandbox.filesystem]`.
 #[derive(Debug, Clone, Default, Deserialize)]
-#[serde(deny_unknown_fields, default)]
+#[serde(deny_unknown_fields, default, expecting = "a table")]
 pub(super) struct FilesystemTable {
     pub(super) allow_read: Vec<Spanned<String>>,
     pub(super) deny_read: Vec<Spanned<String>>,
@@ -51,7 +51,7 @@ pub(super) struct FilesystemTable {
 
 /// `[sandbox.network]`.
 #[derive(Debug, Clone, Default, Deserialize)]
-#[serde(deny_unknown_fields, default)]
+#[serde(deny_unknown_fields, default, expecting = "a table")]
 pub(super) struct NetworkTable {
     pub(super) allowed_domains: Option<Spanned<Vec<String>>>,
     pub(super) denied_domains: Option<Spanned<Vec<String>>>,
@@ -65,7 +65,7 @@ pub(super) struct NetworkTable {
 
 /// `[sandbox.env]`.
 #[derive(Debug, Clone, Default, Deserialize)]
-#[serde(deny_unknown_fields, default)]
+#[serde(deny_unknown_fields, default, expecting = "a table")]
 pub(super) struct EnvTable {
     pub(super) scrub_secrets: bool,
     pub(super) passthrough: Vec<String>,
@@ -84,11 +84,13 @@ impl CalibanSettings {
         named_otherwise(source)?;
         let whole =
             toml::Deserializer::parse(&source.text).map_err(|error| syntax(source, &error))?;
-        let file: SettingsFile = serde_path_to_error::deserialize(whole).map_err(|error| {
+        let mut track = serde_path_to_error::Track::new();
+        let tracked = serde_path_to_error::Deserializer::new(whole, &mut track);
+        let file = SettingsFile::deserialize(ObjectsOnly(tracked)).map_err(|error| {
             // The last name is one of the library's own, for a value with its place.
-            let field = error.path().to_string();
+            let field = track.path().to_string();
             let field = field.split(".$__serde_spanned").next().unwrap_or_default().to_owned();
-            wrong_value(source, &field, error.inner())
+            wrong_value(source, &field, &error)
         })?;
         Ok(Self { table: file.sandbox, source: source.clone() })
     }
@@ -118,14 +120,22 @@ fn named_otherwise(source: &Document) -> Result<(), SettingsError> {
 }
 
 fn syntax(source: &Document, error: &toml::de::Error) -> SettingsError {
-    let at = error.span().map(|span| place(source, span.start));
+    let at = place(source, error.span().map_or(0, |span| span.start));
     let what = error.message().trim();
-    SettingsError::config(format!("{what}; write the document in TOML 1.0"), at)
+    let remedy = match what.contains("array") || what.contains("quoted") {
+        true => "put each text in quotes, and a comma between two",
+        false => "write the document in TOML 1.0",
+    };
+    SettingsError::config(format!("{what}; {remedy}"), Some(at))
 }
 
 fn wrong_value(source: &Document, field: &str, error: &toml::de::Error) -> SettingsError {
     let at = error.span().map(|span| place(source, span.start));
-    let what = error.message().trim();
+    let what = &error
+        .message()
+        .trim()
+        .replace("an object: {…}", "a table")
+        .replace("an object", "a table");
     let field = field.strip_prefix("sandbox.").unwrap_or(field);
     SettingsError::config(format!("{field}: {what}; {}", remedy(what)), at)
 }
@@ -138,7 +148,7 @@ fn remedy(what: &str) -> &'static str {
         ("u16", "write a whole number from 0 to 65535, without quotes"),
         ("a sequence", "write a list of texts, such as [\"/srv/data\"]"),
         ("a string", "write a text in quotes"),
-        ("struct", "write it as a table"),
+        ("a table", "write it as a table, such as [sandbox]"),
     ];
     let found = known.iter().find(|(part, _)| what.contains(part));
     found.map_or("see the table of settings in the documentation", |(_, remedy)| remedy)
@@ -200,6 +210,21 @@ mod tests {
         2,
         20
     )]
+    #[case::table(
+        "sandbox = true\n",
+        "sandbox: invalid type: boolean `true`, expected a table",
+        1,
+        11
+    )]
+    #[case::tables("[[sandbox]]\nenabled = true\n", "has to be a table", 1, 1)]
+    #[case::by_place("sandbox = [true]\n", "has to be a table", 1, 11)]
+    #[case::unquoted(
+        "[sandbox.filesystem]\nallow_read = [${HOME}]\n",
+        "put each text in quotes",
+        2,
+        16
+    )]
+    #[case::deep(&format!("[{}x]\n", "x.".repeat(900)), "recursion limit", 1, 1)]
     #[case::twice("[sandbox]\nenabled = true\nenabled = true\n", "duplicate key", 3, 1)]
     #[case::syntax("[sandbox\n", "TOML", 1, 9)]
     fn what_cannot_be_meant_is_told(

@@ -4,6 +4,7 @@ use std::fmt;
 
 use boxproof_cases::protocol::PolicyFault;
 
+use crate::error::clipped;
 use crate::policy::orbit::SourceLocation;
 
 /// The kinds of errors, in upstream's words where it has some.
@@ -57,7 +58,7 @@ pub struct SettingsError {
 
 impl SettingsError {
     pub(super) fn config(reason: impl Into<String>, place: Option<SourceLocation>) -> Self {
-        Self { kind: SettingsErrorKind::InvalidConfig(reason.into()), place }
+        Self { kind: SettingsErrorKind::InvalidConfig(clipped(&reason.into())), place }
     }
 
     /// Returns whether the host lacks something; otherwise the settings are wrong.

@@ -40,6 +40,9 @@ impl PathVariables {
         let fault = |why: String| {
             SettingsError::config(format!("{field}: {text:?} {why}"), Some(place.clone()))
         };
+        if text.contains('\0') {
+            return Err(fault("has a NUL, which no path has; take it out".to_owned()));
+        }
         if text.contains(['*', '?']) {
             return Err(fault(
                 "is a pattern, and patterns are not read; name each path".to_owned(),
@@ -116,6 +119,7 @@ mod tests {
     #[case("${HOME:-/x}", "unknown variable")]
     #[case("/aü/${HOME", "at byte 5 ")]
     #[case("/a/*.env", "is a pattern")]
+    #[case("/a\0", "has a NUL")]
     fn what_names_no_place_is_told(#[case] text: &str, #[case] why: &str) {
         let error = path(text).unwrap_err().to_string();
         assert!(error.contains(why), "{error}");

@@ -12,6 +12,14 @@ pub(super) fn keeps(name: &str, passthrough: &[String]) -> bool {
     !secret || passthrough.iter().any(|passed| passed == name)
 }
 
+/// Returns a warning for every entry of `passthrough` that can be no variable's name.
+pub(super) fn useless(passthrough: &[String]) -> impl Iterator<Item = String> {
+    let broken = |name: &&String| name.is_empty() || name.contains(['=', '*', '?', '$', '\0']);
+    passthrough.iter().filter(broken).map(|name| {
+        format!("env.passthrough: {name:?} is no variable name, and keeps nothing; patterns are not read")
+    })
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;

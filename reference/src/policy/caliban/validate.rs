@@ -67,6 +67,7 @@ impl CalibanSettings {
         }
         warnings.extend(overlaps(&listed));
         warnings.extend(super::bypass::useless(&table.allow_unsandboxed_commands));
+        warnings.extend(super::scrub::useless(&table.env.passthrough));
         Ok(ValidSettings {
             reading,
             enabled: table.enabled,

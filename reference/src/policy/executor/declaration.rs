@@ -6,6 +6,8 @@ use serde::Deserialize;
 use serde::de::{DeserializeOwned, IgnoredAny};
 
 use super::envelope::ExecutorEnvelope;
+use crate::error::clipped;
+use crate::policy::yaml_document;
 
 /// One executor. In a document of its own it is `kind: Executor`; a short form has its keys alone.
 #[derive(Debug, Clone, PartialEq, Eq, Deserialize)]
@@ -75,10 +77,9 @@ impl ExecutorDeclaration {
 }
 
 pub(super) fn read<T: DeserializeOwned>(name: &str, text: &str) -> Result<T, String> {
-    serde_saphyr::from_str(text).map_err(|error| {
-        let place = error.location().map(|at| format!("{}:{}: ", at.line(), at.column()));
-        let what = error.without_snippet().to_string();
-        let place = place.unwrap_or_default();
-        format!("{name}:{place}{what}; see `refbox executor --help` for the keys")
+    yaml_document::read(text, "{command: codex}").map_err(|fault| {
+        let place = fault.place.map(|(line, column)| format!("{line}:{column}: "));
+        let (place, what) = (place.unwrap_or_else(|| " ".to_owned()), fault.message);
+        clipped(&format!("{name}:{place}{what}; see `refbox executor --help` for the keys"))
     })
 }

@@ -4,7 +4,10 @@ use std::fmt;
 
 use serde::de::{self, DeserializeOwned, IgnoredAny, MapAccess};
 use serde::{Deserialize, Deserializer};
-use serde_saphyr::{DuplicateKeyPolicy, Spanned};
+use serde_saphyr::Spanned;
+
+use crate::error::clipped;
+use crate::policy::yaml_document;
 
 /// Keys that mean nothing outside the block.
 const OWN: [&str; 3] = ["fail_if_unavailable", "extra_writable_roots", "env_passthrough"];
@@ -138,39 +141,16 @@ impl<'a> ConfigSource<'a> {
     }
 
     fn read<T: DeserializeOwned>(&self) -> Result<T, ConfigError> {
-        let options = serde_saphyr::options! {
-            duplicate_keys: DuplicateKeyPolicy::Error,
-            with_snippet: false,
-        };
-        serde_saphyr::from_str_with_options(self.text, options).map_err(|error| {
-            let at = error.location().map(|at| (at.line() as u32, at.column() as u32));
-            let said = error.without_snippet().to_string();
-            // The place is told by itself, and the library's own settings mean nothing to a reader.
-            let said = [" at line ", ", set DuplicateKeyPolicy", "; use from_str_multiple"]
-                .iter()
-                .fold(&*said, |said, end| said.split(end).next().unwrap_or(said))
-                .to_owned();
-            let message = at.and_then(|at| self.of_another_kind(at, &said)).unwrap_or(said);
-            ConfigError { file: self.name.to_owned(), place: at, message }
+        yaml_document::read(self.text, "{mode: workspace_write}").map_err(|fault| ConfigError {
+            file: self.name.to_owned(),
+            place: fault.place.map(|(line, column)| (line as u32, column as u32)),
+            message: clipped(&fault.message),
         })
     }
 
-    /// Returns the message for a value at `place` of another type than its key takes.
-    fn of_another_kind(&self, (line, column): (u32, u32), said: &str) -> Option<String> {
-        let remedies = [
-            ("sequence start", "a list, such as [ONE, OTHER]"),
-            ("mapping start", "keys with values below it, such as {mode: workspace_write}"),
-        ];
-        let (_, remedy) = remedies.iter().find(|(part, _)| said.contains(part))?;
-        let line = self.text.lines().nth(line.checked_sub(1)? as usize)?;
-        let before: String = line.chars().take(column.checked_sub(1)? as usize).collect();
-        let key = before.trim_end().strip_suffix(':')?.rsplit(|c: char| !is_of_a_key(c)).next()?;
-        let field = if key == "sandbox" { key.to_owned() } else { format!("sandbox.{key}") };
-        Some(format!("{field}: expected {remedy}"))
-    }
-
     pub(super) fn fault(&self, place: (u32, u32), message: impl Into<String>) -> ConfigError {
-        ConfigError { file: self.name.to_owned(), place: Some(place), message: message.into() }
+        let message = clipped(&message.into());
+        ConfigError { file: self.name.to_owned(), place: Some(place), message }
     }
 
     /// Returns whether the value at `place` is in quotes.
@@ -178,10 +158,6 @@ impl<'a> ConfigSource<'a> {
         let line = self.text.lines().nth(line.saturating_sub(1) as usize).unwrap_or_default();
         line.chars().nth(column.saturating_sub(1) as usize).is_some_and(|c| c == '"' || c == '\'')
     }
-}
-
-fn is_of_a_key(c: char) -> bool {
-    c == '_' || c.is_ascii_alphanumeric()
 }
 
 /// Returns the place of `spanned`, line and column.

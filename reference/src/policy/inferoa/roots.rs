@@ -61,6 +61,9 @@ impl SandboxBlock {
 fn real(path: &Path) -> Result<PathBuf, String> {
     let shown = path.display();
     let real = std::fs::canonicalize(path).map_err(|error| match error.kind() {
+        std::io::ErrorKind::NotFound if path.to_string_lossy().contains(['*', '?', '[']) => {
+            format!("{shown} is a pattern, and patterns are not read; name each directory")
+        }
         std::io::ErrorKind::NotFound => {
             format!("{shown} does not exist; create the directory or remove the entry")
         }

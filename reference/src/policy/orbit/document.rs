@@ -4,10 +4,11 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use serde::Deserialize;
-use serde_saphyr::{DuplicateKeyPolicy, Spanned};
+use serde_saphyr::Spanned;
 
 use super::error::PolicyError;
 use super::rule::SourceLocation;
+use crate::policy::yaml_document;
 
 /// The one version that is read.
 const VERSION: u32 = 2;
@@ -182,25 +183,10 @@ impl DocumentSource<'_> {
     }
 
     fn read<T: serde::de::DeserializeOwned>(&self) -> Result<T, PolicyError> {
-        let options = serde_saphyr::options! {
-            duplicate_keys: DuplicateKeyPolicy::Error,
-            with_snippet: false,
-        };
-        serde_saphyr::from_str_with_options(self.text, options)
-            .map_err(|error| self.refused(&error))
-    }
-
-    fn refused(&self, error: &serde_saphyr::Error) -> PolicyError {
-        let place = error.location().map(|at| (at.line() as usize, at.column() as usize));
-        let (line, column) = place.unwrap_or((1, 1));
-        let said = error.without_snippet().to_string();
-        // The place is told by itself, and the library's own settings mean nothing to a reader.
-        let said = [" at line ", ", set DuplicateKeyPolicy", "; use from_str_multiple"]
-            .iter()
-            .fold(&*said, |said, end| said.split(end).next().unwrap_or(said))
-            .to_owned();
-        let remedy = self.unquoted(line).map(|rule| quote_it(&rule)).unwrap_or_default();
-        self.failed(&self.place(line, column), &(said + &remedy))
+        yaml_document::read(self.text, "{read: [\"**\"]}").map_err(|fault| {
+            let (line, column) = fault.place.unwrap_or((1, 1));
+            self.failed(&self.place(line, column), &fault.message)
+        })
     }
 
     fn failed(&self, place: &SourceLocation, why: &str) -> PolicyError {
@@ -229,35 +215,16 @@ impl DocumentSource<'_> {
     /// A rule that YAML reads as something else, a tag or nothing, is refused with the remedy.
     fn rule(&self, rule: Spanned<Option<String>>) -> Result<LocatedText, PolicyError> {
         let place = self.place(rule.referenced.line(), rule.referenced.column());
-        let unquoted = self.unquoted(place.line);
+        let line = self.lines.get(place.line - 1).copied().unwrap_or_default();
+        let unquoted = yaml_document::unquoted(line).filter(|word| word.starts_with(['!', '&']));
         let text = rule.value.unwrap_or_default();
         match unquoted {
-            Some(written) if !written.starts_with('*') && !text.starts_with('!') => {
-                Err(self
-                    .failed(&place, &format!("a rule is read as a YAML tag{}", quote_it(&written))))
-            }
+            Some(written) if !text.starts_with('!') => Err(self.failed(
+                &place,
+                &format!("a rule is read as a YAML tag{}", yaml_document::quote_it(&written)),
+            )),
             _ => Ok(LocatedText { text, place }),
         }
-    }
-
-    /// The rule on `line` that begins with `!`, `*` or `&` without a quote before it.
-    fn unquoted(&self, line: usize) -> Option<String> {
-        let line = self.lines.get(line.checked_sub(1)?)?;
-        let item = line.trim_start();
-        if item.starts_with("- \"") || item.starts_with("- '") {
-            return None;
-        }
-        let line = line.split(" #").next()?;
-        let items = line.trim_start().strip_prefix("- ").map(|item| vec![item]);
-        let flow = || {
-            let list = line.split_once('[')?.1;
-            Some(list.trim_end().trim_end_matches(']').split(',').collect())
-        };
-        let items: Vec<&str> = items.or_else(flow)?;
-        let trap =
-            items.into_iter().map(str::trim).find(|item| item.starts_with(['!', '*', '&']))?;
-        // An unquoted rule ends where the list closes.
-        Some(trap.split([']', '}']).next().unwrap_or(trap).trim_end().to_owned())
     }
 
     fn time(
@@ -275,8 +242,4 @@ impl DocumentSource<'_> {
             }
         }
     }
-}
-
-fn quote_it(rule: &str) -> String {
-    format!("; YAML gives a meaning of its own to an unquoted `{rule}`: write \"{rule}\"")
 }

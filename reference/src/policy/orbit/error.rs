@@ -3,6 +3,7 @@
 use std::fmt;
 
 use super::rule::SourceLocation;
+use crate::error::clipped;
 
 /// An error, and its place.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -15,11 +16,11 @@ pub struct PolicyError {
 
 impl PolicyError {
     pub(super) fn at(place: &SourceLocation, message: impl Into<String>) -> Self {
-        Self { message: message.into(), place: Some(place.clone()) }
+        Self { message: clipped(&message.into()), place: Some(place.clone()) }
     }
 
     pub(super) fn new(message: impl Into<String>) -> Self {
-        Self { message: message.into(), place: None }
+        Self { message: clipped(&message.into()), place: None }
     }
 }
 

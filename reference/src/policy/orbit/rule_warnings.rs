@@ -8,7 +8,8 @@ use super::decide::PolicyOperation;
 use super::profile::{MatchEffect, PatternOrigin, ProfileRule, ResolvedProfile};
 
 /// Texts with a meaning in other tools, and their meaning here.
-const LITERAL: [(&str, &str); 11] = [
+const LITERAL: [(&str, &str); 12] = [
+    ("\0", "no name has a NUL: it matches nothing"),
     ("$", "no variable is put in: `$` is part of the name"),
     ("://", "it is no address: the name begins with what stands before the colon"),
     ("***", "three stars are `**` and `*`; write `**` between slashes"),
