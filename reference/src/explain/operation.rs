@@ -179,16 +179,7 @@ pub(super) fn parts(one: &ParsedCommand) -> Vec<(Vec<String>, AccessKind)> {
         "install" if !one.words.iter().any(|word| word == "-d") => {
             found.extend(copied(operands, option(&["-t"])));
         }
-        "dd" => {
-            let of = |name: &str| {
-                operands
-                    .iter()
-                    .filter_map(|word| word.strip_prefix(name))
-                    .map(str::to_owned)
-                    .collect()
-            };
-            found.extend([(of("of="), AccessKind::Write), (of("if="), AccessKind::Read)]);
-        }
+        "dd" => found.extend(converted(&operands)),
         "find" => {
             let changes = one.words.iter().any(|word| {
                 matches!(word.as_str(), "-delete" | "rm" | "touch" | "chmod" | "chown" | "mv")
@@ -205,14 +196,7 @@ pub(super) fn parts(one: &ParsedCommand) -> Vec<(Vec<String>, AccessKind)> {
             found.push((option(&["-o", "--output"]), AccessKind::Write));
         }
         "make" | "gmake" => found.push((option(&["-f", "--file"]), AccessKind::Read)),
-        "patch" => {
-            let input = option(&["-i", "--input"]);
-            found.push((
-                operands.into_iter().filter(|one| !input.contains(one)).collect(),
-                AccessKind::Write,
-            ));
-            found.push((input, AccessKind::Read));
-        }
+        "patch" => found.extend(patched(operands, option(&["-i", "--input"]))),
         "wget" => found.push((option(&["-O", "--output-document", "-P"]), AccessKind::Write)),
         _ if CHANGE.contains(&program) => found.push((operands, AccessKind::Write)),
         "grep" | "egrep" | "fgrep" | "rg" if !one.words.iter().any(|word| word == "-e") => {
@@ -222,6 +206,21 @@ pub(super) fn parts(one: &ParsedCommand) -> Vec<(Vec<String>, AccessKind)> {
         _ => {}
     }
     found
+}
+
+/// Returns the files of dd, `if=` and `of=`.
+fn converted(operands: &[String]) -> [(Vec<String>, AccessKind); 2] {
+    let of = |name: &str| {
+        let named = operands.iter().filter_map(|word| word.strip_prefix(name));
+        named.map(str::to_owned).collect()
+    };
+    [(of("of="), AccessKind::Write), (of("if="), AccessKind::Read)]
+}
+
+/// Returns the files that a patch changes, and the patch, which is the value of an option.
+fn patched(operands: Vec<String>, input: Vec<String>) -> [(Vec<String>, AccessKind); 2] {
+    let changed = operands.into_iter().filter(|one| !input.contains(one)).collect();
+    [(changed, AccessKind::Write), (input, AccessKind::Read)]
 }
 
 /// Returns the paths of an archiver: it writes the archive and reads its members, or the reverse.
