@@ -52,7 +52,7 @@ impl Refusal {
 
     /// Returns the error for the result file; `request` is named where it is at fault.
     pub(crate) fn to_wire(&self, request: &Path) -> RunError {
-        let at_fault = self.kind == ErrorKind::InvalidRequest;
+        let at_fault = self.kind == ErrorKind::InvalidRequest || self.line.is_some();
         RunError {
             kind: self.kind,
             message: self.message.clone(),

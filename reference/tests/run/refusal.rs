@@ -18,7 +18,16 @@ fn expect_refused(bed: &Bed, done: &Done, kind: &str, message: &str) {
     assert_eq!(done.result["error"]["kind"], kind);
     let said = done.result["error"]["message"].as_str().unwrap();
     assert!(said.contains(message), "{said}");
-    assert_eq!(done.err, format!("refbox: {said}\n"));
+    // A fault of the request is told with its line, also where only the host showed it.
+    let line = done.result["error"]["line"].as_u64();
+    let member = said.starts_with("policy.") || said.starts_with("run.");
+    let written = said.split(':').next().and_then(|member| member.rsplit('.').next());
+    let written = written.is_some_and(|name| {
+        fs::read_to_string(bed.request_file()).unwrap().contains(&format!("\"{name}\""))
+    });
+    assert!(line.is_some() || !(member && written), "{}", done.result);
+    let place = line.map(|line| format!("{}:{line}: ", bed.request_file().display()));
+    assert_eq!(done.err, format!("refbox: {}{said}\n", place.unwrap_or_default()));
     assert_eq!(done.result["enforced"], json!({}));
     assert!(!bed.ws("ran").exists(), "the command ran");
 }
