@@ -5,7 +5,6 @@ pub mod attestation;
 pub mod backend;
 pub mod bench;
 pub mod blind;
-mod byte_search;
 pub mod case_pair;
 pub mod case_summary;
 pub mod channel_observation;

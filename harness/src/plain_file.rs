@@ -7,11 +7,10 @@ use std::io::{self, Read};
 use std::os::unix::fs::{FileExt, OpenOptionsExt};
 use std::path::Path;
 
+use memchr::memmem::find;
 use nix::fcntl::{OFlag, openat};
 use nix::sys::stat::Mode;
 use sha2::{Digest, Sha256};
-
-use crate::byte_search::find;
 
 /// Opens the plain file at `path` for reading. The call never blocks.
 ///

@@ -3,6 +3,7 @@
 //! A stream is shared with the command's own output and may be hostile. Text that carries our nonce
 //! and is not exactly one well-formed record is never trusted.
 
+use memchr::memmem;
 use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
 
@@ -100,17 +101,13 @@ fn payloads<'a>(nonce: &str, bytes: &'a [u8]) -> Vec<&'a [u8]> {
     let prefix = prefix(nonce);
     let mut payloads = Vec::new();
     let mut rest = bytes;
-    while let Some(at) = position(rest, &prefix) {
+    while let Some(at) = memmem::find(rest, &prefix) {
         let tail = &rest[at + prefix.len()..];
         let end = tail.iter().position(|&b| b == b'\n').map_or(tail.len(), |at| at + 1);
         payloads.push(&tail[..end]);
         rest = &tail[end..];
     }
     payloads
-}
-
-fn position(haystack: &[u8], needle: &[u8]) -> Option<usize> {
-    haystack.windows(needle.len()).position(|window| window == needle)
 }
 
 #[cfg(test)]

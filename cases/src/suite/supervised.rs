@@ -58,6 +58,13 @@ fn streams(case: &Case) -> Option<FieldFault> {
     {
         return fault("expect", "what goes to the terminal is looked at by `displayed`");
     }
+    let says_nothing = |oracle: &Oracle| match oracle {
+        Oracle::Displayed(text) | Oracle::Undisplayed(text) => text.is_empty(),
+        _ => false,
+    };
+    if case.expect.oracle.iter().any(says_nothing) {
+        return fault("expect", "every terminal displays an empty text: name a text");
+    }
     let closed = |event: &crate::case::DuringEvent| match event.what {
         BackendStimulus::Close(OutStream::Stdout) => on(TtyStream::Stdout),
         BackendStimulus::Close(OutStream::Stderr) => on(TtyStream::Stderr),
@@ -221,6 +228,8 @@ mod tests {
         5,
         "looked at by `displayed`"
     )]
+    #[case("launcher: {tty: true}", ", oracle: [{displayed: ''}]", 5, "empty text")]
+    #[case("launcher: {tty: true}", ", oracle: [{undisplayed: ''}]", 5, "empty text")]
     #[case(
         "launcher: {tty: {streams: [stdout]}}\nduring: [{when: ready, close: stdout}]",
         "",

@@ -1,5 +1,6 @@
 //! Noise of a backend between the lines of the command, and its removal: [`BackendNoise`].
 
+use memchr::memmem;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
@@ -100,7 +101,7 @@ fn without_stretches(from: &BytePattern, to: &[u8], stream: &[u8]) -> Vec<u8> {
     let mut out = Vec::with_capacity(stream.len());
     let mut rest = stream;
     while let Some(start) = from.find(rest) {
-        let Some(end) = crate::byte_search::find(&rest[start.end..], to) else { break };
+        let Some(end) = memmem::find(&rest[start.end..], to) else { break };
         out.extend_from_slice(&rest[..start.start]);
         rest = &rest[start.end + end + to.len()..];
     }

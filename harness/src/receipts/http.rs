@@ -4,6 +4,7 @@ use std::collections::BTreeMap;
 use std::net::SocketAddr;
 use std::time::{Duration, Instant};
 
+use memchr::memmem;
 use sha2::{Digest as _, Sha256};
 use tokio::io::{AsyncRead, AsyncReadExt as _, AsyncWrite, AsyncWriteExt as _};
 use tokio::net::TcpStream;
@@ -189,7 +190,7 @@ impl<S: AsyncRead + AsyncWrite + Unpin> PendingAnswer<S> {
 
     /// Takes the head, if it is all there.
     fn head(&mut self) -> bool {
-        let Some(end) = self.buffer.windows(4).position(|four| four == b"\r\n\r\n") else {
+        let Some(end) = memmem::find(&self.buffer, b"\r\n\r\n") else {
             return false;
         };
         let head = String::from_utf8_lossy(&self.buffer[..end]).into_owned();
@@ -219,7 +220,7 @@ impl<S: AsyncRead + AsyncWrite + Unpin> PendingAnswer<S> {
 
     /// Takes one chunk, if it is all there.
     fn chunk(&mut self) -> bool {
-        let Some(end) = self.buffer.windows(2).position(|two| two == b"\r\n") else { return false };
+        let Some(end) = memmem::find(&self.buffer, b"\r\n") else { return false };
         let size = String::from_utf8_lossy(&self.buffer[..end]).into_owned();
         let size = size.split(';').next().unwrap_or_default().trim().to_owned();
         let Ok(size) = usize::from_str_radix(&size, 16) else {

@@ -4,6 +4,7 @@ use std::path::{Path, PathBuf};
 
 use base64::Engine as _;
 use ed25519_dalek::SigningKey;
+use memchr::memmem;
 
 /// Lists each of `texts` with the file it is in, below `directory` or in `files`, one sentence each.
 pub fn disclosed(texts: &[String], directory: &Path, files: &[PathBuf]) -> Vec<String> {
@@ -20,7 +21,7 @@ pub fn disclosed(texts: &[String], directory: &Path, files: &[PathBuf]) -> Vec<S
 }
 
 fn has(bytes: &[u8], what: &[u8]) -> bool {
-    !what.is_empty() && bytes.windows(what.len()).any(|window| window == what)
+    !what.is_empty() && memmem::find(bytes, what).is_some()
 }
 
 /// Lists the places of `key` in the environment, command line and memory of process `pid` and in

@@ -6,9 +6,9 @@ use std::path::{Path, PathBuf};
 
 use boxproof_cases::Case;
 use boxproof_cases::case::{Content, Oracle};
+use memchr::memmem::find;
 
 use super::stream::RawStreams;
-use crate::byte_search::find;
 use crate::execution::OracleReading;
 use crate::plain_file;
 use crate::removal::mount_point;

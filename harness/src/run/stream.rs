@@ -3,6 +3,7 @@
 
 use boxproof_cases::Case;
 use boxproof_cases::case::StreamExpect;
+use memchr::memmem::find;
 use sha2::{Digest, Sha256};
 
 use super::captured_streams;
@@ -10,7 +11,6 @@ use super::held_file::HeldFile;
 use super::report::{observe, take_result};
 use super::watched_child::WatchedChild;
 use crate::backend::{BackendEnding, BackendNoise, SpawnPlan, SpecialExit};
-use crate::byte_search::find;
 use crate::execution::{
     CapturedStream, MomentStamp, OwnOutput, ProbeObservation, ProcessExit, RunReport,
 };

@@ -4,6 +4,7 @@
 //! A nonce is the run's identifier, a hyphen and 16 random hexadecimal digits. A path that has it
 //! in it proves nothing: every program that reads a file of the run names such a path.
 
+use memchr::memmem;
 use nix::unistd::{Pid, getpid, getuid};
 
 use super::table;
@@ -52,9 +53,16 @@ fn is_own_or_adopted(pid: Pid) -> bool {
 fn nonces_in<'a>(text: &'a [u8], run_id: &'a str) -> impl Iterator<Item = &'a str> {
     let start = format!("{run_id}-");
     let length = start.len() + DIGITS;
-    let starts = text.windows(length).enumerate();
-    starts.filter_map(move |(at, window)| {
-        let digits = window.strip_prefix(start.as_bytes())?;
+    let starts = memmem::Finder::new(&start).into_owned();
+    let mut from = 0;
+    let starts = std::iter::from_fn(move || {
+        let at = from + starts.find(&text[from..])?;
+        from = at + 1;
+        Some(at)
+    });
+    starts.filter_map(move |at| {
+        let window = text.get(at..at + length)?;
+        let digits = &window[length - DIGITS..];
         let ends = !text.get(at + length).is_some_and(u8::is_ascii_hexdigit);
         let is_nonce = digits.iter().all(u8::is_ascii_hexdigit) && ends;
         (is_nonce && !is_in_path(text, at, at + length)).then_some(())?;

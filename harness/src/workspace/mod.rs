@@ -22,6 +22,7 @@ use std::time::Duration;
 
 use boxproof_cases::Case;
 use boxproof_cases::vars::VariableValues;
+use memchr::memmem;
 
 pub use bounded::finish;
 pub(crate) use directories::{ArmDirectories, DirectoryChange, EntryVisibility, HeldDirectories};
@@ -36,7 +37,6 @@ pub use terminal::ArmTerminal;
 pub use victim::{RunningVictim, VERB as VICTIM_VERB, serve as serve_victim};
 pub(crate) use walk::{FoundEntry, walk};
 
-use crate::byte_search::find;
 use crate::names::ArmNames;
 use crate::removal::{Leftover, OwnedDirectory};
 use crate::sys;
@@ -321,16 +321,16 @@ fn random<const N: usize>() -> Result<String, String> {
     sys::random::<N>().map_err(|error: io::Error| format!("random bytes: {error}"))
 }
 
-/// Replaces every `from` in `text` by `to`.
+/// Replaces every `from` (not empty) in `text` by `to`.
 pub fn replace(text: &[u8], from: &[u8], to: &[u8]) -> Vec<u8> {
     let mut out = Vec::with_capacity(text.len());
-    let mut rest = text;
-    while let Some(at) = find(rest, from) {
-        out.extend_from_slice(&rest[..at]);
+    let mut end = 0;
+    for at in memmem::find_iter(text, from) {
+        out.extend_from_slice(&text[end..at]);
         out.extend_from_slice(to);
-        rest = &rest[at + from.len()..];
+        end = at + from.len();
     }
-    out.extend_from_slice(rest);
+    out.extend_from_slice(&text[end..]);
     out
 }
 

@@ -1,5 +1,7 @@
 //! Answers of a web server of the harness: a word, or a redirection.
 
+use memchr::memmem;
+
 /// The answer to everything but [`AWAY`].
 pub(super) const ANSWER: &[u8] =
     b"HTTP/1.1 200 OK\r\nContent-Type: text/plain\r\nContent-Length: 8\r\nConnection: close\r\n\r\nboxproof";
@@ -10,7 +12,7 @@ const AWAY: &[u8] = b"GET /to/";
 
 /// Takes the first request whose head is whole out of `heard`; its answer.
 pub(super) fn answer(heard: &mut Vec<u8>) -> Option<Vec<u8>> {
-    let end = heard.windows(ASKED.len()).position(|bytes| bytes == ASKED)?;
+    let end = memmem::find(heard, ASKED)?;
     let head: Vec<u8> = heard.drain(..end + ASKED.len()).collect();
     Some(match elsewhere(&head) {
         None => ANSWER.to_vec(),

@@ -9,13 +9,13 @@ use std::process::Stdio;
 use std::time::{Duration, Instant};
 
 use boxproof_cases::case::{TerminalSize, Tty};
+use memchr::memmem::find;
 use nix::fcntl::{FcntlArg, FdFlag, OFlag, fcntl};
 use nix::poll::{PollFd, PollFlags, PollTimeout, poll};
 use nix::pty::{OpenptyResult, openpty};
 use nix::sys::termios::{SetArg, Termios, cfmakeraw, tcgetattr, tcsetattr};
 use nix::unistd::ttyname;
 
-use super::find;
 use crate::sys;
 
 /// The most that is kept of what it shows, in bytes.

@@ -132,13 +132,3 @@ fn nonces_and_secrets_are_new_each_time() {
 fn replaces(#[case] text: &str, #[case] from: &str, #[case] to: &str, #[case] out: &str) {
     assert_eq!(replace(text.as_bytes(), from.as_bytes(), to.as_bytes()), out.as_bytes());
 }
-
-#[rstest]
-#[case("abc", "c", Some(2))]
-#[case("aab", "ab", Some(1))]
-#[case("ab", "abc", None)]
-#[case("", "a", None)]
-#[case("a", "", None)]
-fn finds(#[case] text: &str, #[case] needle: &str, #[case] at: Option<usize>) {
-    assert_eq!(find(text.as_bytes(), needle.as_bytes()), at);
-}

@@ -1,5 +1,6 @@
 //! Files and directories: a made-up file system of names and bytes.
 
+use memchr::memmem::find;
 use serde_json::{Value, json};
 
 use super::lenient::LenientMembers;
@@ -129,10 +130,6 @@ fn parts(body: &[u8], boundary: &str) -> Vec<FormPart> {
         found.push(FormPart { name: name.unwrap_or_default().to_owned(), bytes: bytes.to_vec() });
     }
     found
-}
-
-fn find(text: &[u8], what: &[u8]) -> Option<usize> {
-    text.windows(what.len().max(1)).position(|window| window == what)
 }
 
 fn split<'a>(mut text: &'a [u8], mark: &[u8]) -> Vec<&'a [u8]> {

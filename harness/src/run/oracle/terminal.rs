@@ -1,6 +1,7 @@
 //! The launcher's terminal: the output it showed, the input typed into it, and its settings.
 
-use crate::byte_search::find;
+use memchr::memmem::find;
+
 use crate::workspace::{ArmTerminal, ArmWorkspace};
 
 pub(super) fn untyped(workspace: &ArmWorkspace) -> (bool, String) {

@@ -2,6 +2,7 @@
 
 use std::ffi::OsString;
 
+use memchr::memmem;
 use nix::fcntl::{AT_FDCWD, OFlag, openat};
 use nix::sys::stat::Mode;
 use nix::unistd::{Pid, getpid};
@@ -60,7 +61,7 @@ fn with_count(args: &ProbeArguments, count: usize, seen: ProbeResult) -> ProbeRe
 
 fn matches(args: &ProbeArguments, bytes: &[u8]) -> bool {
     let needle = args.bytes("match");
-    !needle.is_empty() && bytes.windows(needle.len()).any(|window| window == needle)
+    !needle.is_empty() && memmem::find(bytes, needle).is_some()
 }
 
 /// Lists this process and its ancestors, as far as /proc shows them.
