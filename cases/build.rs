@@ -1,7 +1,7 @@
 //! Rebuilds when a corpus file is added, which `include_dir!` alone does not notice.
 
 fn main() {
-    for directory in ["corpus", "requirements", "sets", "capabilities.yaml"] {
+    for directory in ["corpus", "requirements", "sets", "schema", "capabilities.yaml"] {
         println!("cargo:rerun-if-changed={directory}");
     }
 }

@@ -1,5 +1,6 @@
 //! The closed list of capabilities, owned by `capabilities.yaml`.
 
+use std::borrow::Cow;
 use std::collections::BTreeMap;
 use std::fmt;
 use std::sync::LazyLock;
@@ -7,17 +8,16 @@ use std::sync::LazyLock;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
+use crate::nearest::suggestion;
+
 static LIST: LazyLock<BTreeMap<String, String>> = LazyLock::new(|| {
     // The file is compiled in and a test parses it; an empty list would refuse every case.
     serde_yaml::from_str(include_str!("../capabilities.yaml")).unwrap_or_default()
 });
 
 /// One thing a backend can claim. Only names of the closed list can be made.
-#[derive(
-    Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize, JsonSchema,
-)]
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 #[serde(try_from = "String", into = "String")]
-#[schemars(with = "String")]
 pub struct Capability(String);
 
 impl Capability {
@@ -31,12 +31,13 @@ impl Capability {
     /// ```
     ///
     /// # Errors
-    /// When the closed list does not have it; the message says where the list is.
+    /// When the closed list does not have it; the message says what is near.
     pub fn new(name: &str) -> Result<Self, String> {
         if LIST.contains_key(name) {
             return Ok(Self(name.to_owned()));
         }
-        Err(format!("unknown capability `{name}`: the closed list is cases/capabilities.yaml"))
+        let near = suggestion(name, LIST.keys().map(String::as_str));
+        Err(format!("unknown capability `{name}`{near}; `boxproof capabilities` lists them"))
     }
 
     /// The name of the capability, such as `fs.write`.
@@ -52,6 +53,20 @@ impl Capability {
     /// The whole closed list, sorted.
     pub fn all() -> impl Iterator<Item = Self> {
         LIST.keys().cloned().map(Self)
+    }
+}
+
+impl JsonSchema for Capability {
+    fn schema_name() -> Cow<'static, str> {
+        "Capability".into()
+    }
+
+    fn json_schema(_: &mut schemars::SchemaGenerator) -> schemars::Schema {
+        schemars::json_schema!({
+            "description": "One thing that a backend can claim.",
+            "type": "string",
+            "enum": LIST.keys().collect::<Vec<_>>(),
+        })
     }
 }
 
@@ -89,6 +104,6 @@ mod tests {
 
     #[test]
     fn an_unknown_name_is_refused() {
-        assert!(Capability::new("fs.writ").unwrap_err().contains("capabilities.yaml"));
+        assert!(Capability::new("fs.writ").unwrap_err().contains("did you mean `fs.write`?"));
     }
 }

@@ -13,6 +13,7 @@ pub mod case;
 mod lint;
 pub mod load;
 mod nearest;
+mod pointer;
 pub mod protocol;
 mod requirement;
 pub mod schema;
@@ -22,7 +23,7 @@ pub mod vars;
 
 pub use capability::Capability;
 pub use case::{Case, CaseId};
-pub use lint::{LintFinding, lint};
+pub use lint::{COVERAGE, LintFinding, finding, lint};
 pub use load::LoadError;
 pub use nearest::{nearest_name, suggestion};
 pub use requirement::{CasePolarity, Requirement, RequirementId, RequirementRegistry};

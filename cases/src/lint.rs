@@ -7,17 +7,24 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
 
 use crate::case::{Case, ExpectedDecision};
+use crate::load::LoadError;
 use crate::requirement::{CasePolarity, RequirementId};
 use crate::suite::Suite;
 
+/// The rule that a requirement has cases of every kind that it asks for.
+pub const COVERAGE: &str = "coverage";
 /// The longest a purpose may be, in characters.
 const PURPOSE_MAX: usize = 120;
 
 /// A flaw in a case, and its place.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
 pub struct LintFinding {
-    /// The file.
+    /// The file, as it is seen from the working directory.
     pub file: PathBuf,
+    /// The line, from 1.
+    pub line: usize,
+    /// The column, from 1.
+    pub column: usize,
     /// The name of the lint rule, such as `purpose-sentence`.
     pub rule: &'static str,
     /// The problem and its remedy.
@@ -26,7 +33,34 @@ pub struct LintFinding {
 
 impl std::fmt::Display for LintFinding {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        write!(f, "{}: {}: {}", self.file.display(), self.rule, self.message)
+        let Self { line, column, rule, message, .. } = self;
+        write!(f, "{}:{line}:{column}: {rule}: {message}", self.file.display())
+    }
+}
+
+impl LintFinding {
+    /// Returns the finding with its place in the file of `suite` that it is about.
+    #[must_use]
+    pub fn located(self, suite: &Suite) -> Self {
+        let text = suite.files.get(&self.file).map(String::as_str).unwrap_or_default();
+        let place = LoadError { line: self.line, ..LoadError::whole(&self.file, &*self.message) };
+        let place = match self.line {
+            0 => LoadError::at(&self.file, text, field_of(self.rule), &*self.message),
+            _ => place,
+        };
+        let LoadError { line, column, .. } = place.pointed(text);
+        Self { file: suite.place(&self.file).to_owned(), line, column: column.max(1), ..self }
+    }
+}
+
+/// Returns the key of a case that a rule is about.
+fn field_of(rule: &str) -> &'static str {
+    match rule {
+        "purpose-sentence" | "purpose-unique" => "purpose",
+        "no-claim" | "vague-reason" => "expect",
+        "twin-same" => "twin",
+        "canary-unplanted" => "fixture",
+        _ => "act",
     }
 }
 
@@ -40,17 +74,19 @@ pub fn lint(suite: &Suite) -> Vec<LintFinding> {
         found.extend(trace::trace(case));
     }
     found.extend(unique_purposes(suite));
-    if suite.is_embedded() {
+    found.extend(suite.files.iter().flat_map(|(path, text)| boolean_words(path, text)));
+    let mut found: Vec<_> = found.into_iter().map(|finding| finding.located(suite)).collect();
+    if !suite.cases.is_empty() {
         found.extend(coverage(suite));
     }
-    found.extend(suite.files.iter().flat_map(|(path, text)| boolean_words(path, text)));
     found.sort();
     found.dedup();
     found
 }
 
-fn finding(file: &Path, rule: &'static str, message: impl Into<String>) -> LintFinding {
-    LintFinding { file: file.to_owned(), rule, message: message.into() }
+/// Returns a finding that is not located yet.
+pub fn finding(file: &Path, rule: &'static str, message: impl Into<String>) -> LintFinding {
+    LintFinding { file: file.to_owned(), line: 0, column: 0, rule, message: message.into() }
 }
 
 /// A purpose is one short sentence that states a fact.
@@ -102,8 +138,8 @@ fn unique_purposes(suite: &Suite) -> Vec<LintFinding> {
     found
 }
 
-/// Checks that the suite has the kinds of case that each requirement asks for. A corpus with
-/// requirements of its own need not cover every requirement that it cites.
+/// Checks that the suite has the kinds of case that each of its own requirements asks for. Those of
+/// another corpus that it cites are covered there.
 fn coverage(suite: &Suite) -> Vec<LintFinding> {
     let (mut positive, mut negative) = (BTreeSet::new(), BTreeSet::new());
     for case in &suite.cases {
@@ -120,15 +156,17 @@ fn coverage(suite: &Suite) -> Vec<LintFinding> {
         }
         lacks
     };
-    suite
-        .requirements
-        .iter()
-        .flat_map(|(id, requirement)| {
-            lacks(id, requirement.polarity).into_iter().map(move |what| {
-                finding(Path::new("requirements"), "coverage", format!("{id} lacks {what}"))
-            })
-        })
-        .collect()
+    let of_requirement = |(id, (file, line)): (&RequirementId, &(PathBuf, usize))| {
+        let polarity = suite.requirements.get(id).map(|own| own.polarity).unwrap_or_default();
+        let (file, line) = (file.clone(), *line);
+        let found = lacks(id, polarity).into_iter().map(move |what| LintFinding {
+            line,
+            column: 1,
+            ..finding(&file, COVERAGE, format!("{id} lacks {what}"))
+        });
+        found.collect::<Vec<_>>()
+    };
+    suite.own.iter().flat_map(of_requirement).collect()
 }
 
 /// Words that YAML 1.1 readers turn into truth values are never values.
@@ -142,9 +180,8 @@ fn boolean_words(path: &Path, text: &str) -> Vec<LintFinding> {
         .enumerate()
         .filter(|(_, line)| value(line).is_some_and(|word| boolean.contains(&word.as_str())))
         .map(|(at, line)| {
-            let message =
-                format!("line {}: `{}`: quote it or choose another word", at + 1, line.trim());
-            finding(path, "yaml-boolean", message)
+            let message = format!("`{}`: quote it or choose another word", line.trim());
+            LintFinding { line: at + 1, ..finding(path, "yaml-boolean", message) }
         })
         .collect()
 }
@@ -213,7 +250,7 @@ twin: {mode: workspace_write}
     fn a_requirement_wants_both_polarities() {
         assert_eq!(rules(CASE, "both"), ["coverage"]);
         assert_eq!(rules(CASE, "positive"), ["coverage"]);
-        assert_eq!(rules_of("cases", CASE, "both"), [""; 0]);
+        assert_eq!(rules_of("cases", CASE, "both"), ["coverage"]);
     }
 
     #[test]

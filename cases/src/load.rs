@@ -6,6 +6,9 @@ use std::path::{Path, PathBuf};
 use serde::Deserialize;
 use serde::de::DeserializeOwned;
 
+use crate::nearest::nearest_name;
+use crate::pointer::{point_at, variable_field};
+
 /// An error in a file, and its position.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct LoadError {
@@ -13,6 +16,8 @@ pub struct LoadError {
     pub file: PathBuf,
     /// The line, from 1; 0 for the whole file.
     pub line: usize,
+    /// The column, from 1; 0 where only the line is known.
+    pub column: usize,
     /// The field, such as `rows.two.expect`; empty for the whole file.
     pub field: String,
     /// The problem and its remedy.
@@ -24,6 +29,9 @@ impl fmt::Display for LoadError {
         write!(f, "{}", self.file.display())?;
         if self.line > 0 {
             write!(f, ":{}", self.line)?;
+        }
+        if self.column > 0 {
+            write!(f, ":{}", self.column)?;
         }
         if !self.field.is_empty() {
             write!(f, ": {}", self.field)?;
@@ -40,14 +48,36 @@ impl LoadError {
         Self {
             file: file.to_owned(),
             line: line_of(text, field),
+            column: 0,
             field: field.to_owned(),
             message: message.into(),
         }
     }
 
+    /// Returns the error with its column, and with the line of the word that it is about, in a file
+    /// whose text is `text`.
+    #[must_use]
+    pub fn pointed(self, text: &str) -> Self {
+        if self.column > 0 {
+            return self;
+        }
+        let (line, column) = point_at(text, (self.line, &self.field), &self.message);
+        let field = match variable_field(text, line, &self.message) {
+            Some(field) => field.to_owned(),
+            None => self.field,
+        };
+        Self { line, column, field, ..self }
+    }
+
     /// An error about the whole file.
     pub fn whole(file: &Path, message: impl Into<String>) -> Self {
-        Self { file: file.to_owned(), line: 0, field: String::new(), message: message.into() }
+        Self {
+            file: file.to_owned(),
+            line: 0,
+            column: 0,
+            field: String::new(),
+            message: message.into(),
+        }
     }
 }
 
@@ -104,7 +134,7 @@ fn too_deep(text: &str) -> Option<usize> {
 /// The first thing that does not fit, located.
 pub fn parse<T: DeserializeOwned>(file: &Path, text: &str) -> Result<T, LoadError> {
     check_bounds(file, text)?;
-    let text = text.strip_prefix(BYTE_ORDER_MARK).unwrap_or(text);
+    let text = without_mark(text);
     // A map keeps the last of two equal keys without a word; a value of any kind refuses them.
     read(text, |yaml| serde_yaml::Value::deserialize(yaml).map(drop))
         .and_then(|()| {
@@ -113,7 +143,7 @@ pub fn parse<T: DeserializeOwned>(file: &Path, text: &str) -> Result<T, LoadErro
                 serde_yaml::with::singleton_map_recursive::deserialize(yaml)
             })
         })
-        .map_err(|(error, field)| located(file, text, &error, field))
+        .map_err(|(error, field)| located(file, text, &error, &field))
 }
 
 /// A value in JSON as a `T`, by the rules of a file: no list stands for an object.
@@ -145,15 +175,43 @@ fn read<'a, T>(
     })
 }
 
-fn located(file: &Path, text: &str, error: &serde_yaml::Error, field: String) -> LoadError {
-    let message = plain(error, &field);
-    let line = line_of_duplicate(text, &field, &message)
+fn located(file: &Path, text: &str, error: &serde_yaml::Error, field: &str) -> LoadError {
+    let message = plain(error, field);
+    let line = line_of_duplicate(text, field, &message)
         .or_else(|| line_of_second_document(text, &message))
         .or_else(|| {
-            error.location().map(|at| at.line()).filter(|line| is_within(text, &field, *line))
+            error.location().map(|at| at.line()).filter(|line| is_within(text, field, *line))
         })
-        .unwrap_or_else(|| line_of(text, &field));
-    LoadError { file: file.to_owned(), line, message, field }
+        .unwrap_or_else(|| line_of(text, field));
+    // Of syntax the position is known, and no field.
+    let column = error.location().filter(|at| field.contains('?') && at.line() == line);
+    let column = column.map_or(0, |at| at.column());
+    let field = field.trim_end_matches(['.', '?']).to_owned();
+    LoadError { file: file.to_owned(), line, column, message, field }
+}
+
+/// Returns `text` without the byte order mark at its beginning.
+pub(crate) fn without_mark(text: &str) -> &str {
+    text.strip_prefix(BYTE_ORDER_MARK).unwrap_or(text)
+}
+
+/// Reads `value`, a part or a change of what `text` says, as a `T`.
+///
+/// # Errors
+/// As [`parse`].
+pub(crate) fn parse_value<T: DeserializeOwned>(
+    file: &Path,
+    text: &str,
+    value: serde_yaml::Value,
+) -> Result<T, LoadError> {
+    let mut track = serde_path_to_error::Track::new();
+    let tracked = serde_path_to_error::Deserializer::new(value, &mut track);
+    let read = serde_yaml::with::singleton_map_recursive::deserialize(tracked);
+    read.map_err(|error: serde_yaml::Error| {
+        let field = track.path().to_string();
+        let field = if field == "." { String::new() } else { field };
+        located(file, without_mark(text), &error, &field)
+    })
 }
 
 /// Reads a fragment in a test as a file would be read.
@@ -164,9 +222,19 @@ pub(crate) fn fragment<T: DeserializeOwned>(text: &str) -> Result<T, LoadError> 
 
 /// Returns the message without the position and path, which are reported separately.
 fn plain(error: &serde_yaml::Error, field: &str) -> String {
-    let text = error.to_string();
-    let text = text.strip_prefix(&format!("{field}: ")).unwrap_or(&text);
-    let text = text.rfind(" at line ").map_or(text, |at| &text[..at]);
+    let whole = error.to_string();
+    let text = whole.as_str();
+    let list = field.split('[').next().unwrap_or_default();
+    let text = [field, list].iter().find_map(|path| text.strip_prefix(&format!("{path}: ")));
+    let text = text.unwrap_or(&whole);
+    // A message about syntax goes on after the position.
+    let text = &match text.rsplit_once(" at line ") {
+        Some((before, after)) => match after.split_once(", ") {
+            Some((_, rest)) => format!("{before}, {rest}"),
+            None => before.to_owned(),
+        },
+        None => text.to_owned(),
+    };
     if let Some(key) = text.strip_prefix("duplicate entry with key ") {
         return format!("{DUPLICATE} `{}`: keep one of the two", key.trim_matches('"'));
     }
@@ -176,8 +244,28 @@ fn plain(error: &serde_yaml::Error, field: &str) -> String {
     match text.contains("more than one document") {
         true => SECOND_DOCUMENT.to_owned(),
         false => {
-            text.replace("invalid type: sequence, expected struct", "this is no list, but a map:")
+            let text = match text.split_once("expected struct ") {
+                Some((before, _)) => match before.strip_suffix("invalid type: sequence, ") {
+                    Some(path) => format!("{path}this is no list, but a map"),
+                    None => format!("{before}expected a map"),
+                },
+                None => text.to_owned(),
+            };
+            with_suggestion(text)
         }
+    }
+}
+
+/// Returns the message about an unknown name with the name that was probably meant in place of all
+/// that there are.
+fn with_suggestion(message: String) -> String {
+    let mut names = message.split('`').skip(1).step_by(2);
+    let unknown =
+        message.starts_with("unknown field `") || message.starts_with("unknown variant `");
+    let near = names.next().filter(|_| unknown).and_then(|name| nearest_name(name, names));
+    match (near, message.split_once("`, expected")) {
+        (Some(near), Some((before, _))) => format!("{before}`: did you mean `{near}`?"),
+        _ => message,
     }
 }
 
@@ -207,7 +295,7 @@ fn is_within(text: &str, field: &str, line: usize) -> bool {
 
 /// The line (from 1) on which the last key of `field` stands, found by following its keys down;
 /// the line of the deepest key that is found, else 1.
-fn line_of(text: &str, field: &str) -> usize {
+pub(crate) fn line_of(text: &str, field: &str) -> usize {
     let mut line = 0;
     for key in field.split(['.', '[']).filter(|key| !key.is_empty() && !key.ends_with(']')) {
         let below = text.lines().enumerate().skip(line);

@@ -1,24 +1,27 @@
 //! The suite: every case of a corpus, loaded whole or not at all.
 
 use std::collections::{BTreeMap, BTreeSet};
-use std::fs::File;
-use std::io::Read;
 use std::path::{Path, PathBuf};
 
 use include_dir::{Dir, include_dir};
 use sha2::{Digest, Sha256};
 
 use crate::case::{Case, CaseFile, CaseId, CaseStep, Control, Oracle, Twin};
-use crate::load::{FILE_LIMIT, LoadError, parse};
-use crate::requirement::RequirementRegistry;
-use crate::vars;
+use crate::load::LoadError;
+use crate::requirement::{RequirementId, RequirementRegistry};
+use crate::vars::{self, UnknownVariable};
 
 mod channel;
+mod directories;
 mod fixture;
 mod nested;
 mod query;
+mod repair;
 mod requirement;
 mod supervised;
+
+use directories::CorpusDirectories;
+use repair::{RepairedCase, WrittenKeys};
 
 static CORPUS: Dir<'_> = include_dir!("$CARGO_MANIFEST_DIR/corpus");
 static REQUIREMENTS: Dir<'_> = include_dir!("$CARGO_MANIFEST_DIR/requirements");
@@ -56,6 +59,10 @@ pub struct Suite {
     pub sha256: String,
     /// The files, path → text; for lint and schema checks.
     pub files: BTreeMap<PathBuf, String>,
+    /// The requirements that the corpus itself defines, each with its file and line.
+    pub own: BTreeMap<RequirementId, (PathBuf, usize)>,
+    /// Path of a file → its path as it is seen from the working directory, where they differ.
+    places: BTreeMap<PathBuf, PathBuf>,
 }
 
 /// Files, path → text.
@@ -70,7 +77,13 @@ impl Suite {
     /// # Errors
     /// Everything that is wrong with it.
     pub fn embedded() -> Result<Self, Vec<LoadError>> {
-        Self::from_files(EMBEDDED, texts(&CORPUS), &texts(&REQUIREMENTS))
+        whole(Self::survey_embedded())
+    }
+
+    /// As [`Self::survey`], of the corpus built into the program.
+    pub fn survey_embedded() -> (Self, Vec<LoadError>) {
+        let requirements = [&CorpusTexts::new(), &texts(&REQUIREMENTS)];
+        Self::assemble(EMBEDDED.to_owned(), texts(&CORPUS), requirements)
     }
 
     /// Returns whether the suite is the one built into the program.
@@ -84,10 +97,35 @@ impl Suite {
     /// # Errors
     /// Everything that is wrong with it, unreadable files included.
     pub fn load(dir: &Path) -> Result<Self, Vec<LoadError>> {
-        let (own, cases): (CorpusTexts, CorpusTexts) =
-            read_below(dir)?.into_iter().partition(|(path, _)| path.starts_with(REQUIREMENTS_DIR));
-        let own = own.into_iter().map(|(path, text)| (dir.join(path), text)).collect();
-        Self::assemble(&dir.display().to_string(), cases, [&texts(&REQUIREMENTS), &own])
+        Self::load_all(&[dir])
+    }
+
+    /// The corpus in `dirs`, each of them as [`Self::load`] reads it.
+    ///
+    /// # Errors
+    /// As for one directory, and a case that is in two of them.
+    pub fn load_all<P: AsRef<Path>>(dirs: &[P]) -> Result<Self, Vec<LoadError>> {
+        whole(Self::survey(dirs))
+    }
+
+    /// The part of the corpus in `dirs` that can be read, and everything that is wrong with it.
+    pub fn survey<P: AsRef<Path>>(dirs: &[P]) -> (Self, Vec<LoadError>) {
+        let CorpusDirectories { cases, requirements, places, mut errors } =
+            CorpusDirectories::read(dirs);
+        let built_in = texts(&REQUIREMENTS);
+        let (suite, found) =
+            Self::assemble(directories::source(dirs), cases, [&built_in, &requirements]);
+        let at_its_place = |error: LoadError| LoadError {
+            file: places.get(&error.file).unwrap_or(&error.file).clone(),
+            ..error
+        };
+        errors.extend(found.into_iter().map(at_its_place));
+        (Self { places, ..suite }, errors)
+    }
+
+    /// Returns the path of a file of the suite as it is seen from the working directory.
+    pub fn place<'a>(&'a self, file: &'a Path) -> &'a Path {
+        self.places.get(file).map_or(file, PathBuf::as_path)
     }
 
     /// A suite of these files (path → text).
@@ -99,7 +137,7 @@ impl Suite {
         files: BTreeMap<PathBuf, String>,
         requirements: &BTreeMap<PathBuf, String>,
     ) -> Result<Self, Vec<LoadError>> {
-        Self::assemble(source, files, [requirements, &CorpusTexts::new()])
+        whole(Self::assemble(source.to_owned(), files, [&CorpusTexts::new(), requirements]))
     }
 
     /// The cases of these files (path → text), as a run record keeps them: what they cite is not
@@ -110,37 +148,40 @@ impl Suite {
     pub fn recorded_cases(files: &BTreeMap<PathBuf, String>) -> Result<Vec<Case>, Vec<LoadError>> {
         let (mut cases, mut errors) = (Vec::new(), Vec::new());
         for (path, text) in files {
-            match cases_of(path, text, None) {
-                Ok(found) => cases.extend(found),
-                Err(found) => errors.extend(found),
-            }
+            let (found, faults) = cases_of(path, text, None);
+            cases.extend(found);
+            errors.extend(faults);
         }
         if errors.is_empty() { Ok(cases) } else { Err(errors) }
     }
 
-    /// Builds a suite from these files and from two sets of requirement files.
+    /// Builds a suite from these files and from two sets of requirement files: those of another
+    /// corpus, and its own.
     fn assemble(
-        source: &str,
+        source: String,
         files: CorpusTexts,
-        requirements: [&CorpusTexts; 2],
-    ) -> Result<Self, Vec<LoadError>> {
+        [other, own]: [&CorpusTexts; 2],
+    ) -> (Self, Vec<LoadError>) {
         let mut errors = Vec::new();
-        let files_in_order = requirements.into_iter().flatten();
-        let registry = requirement::registry(files_in_order, &mut errors);
+        let mut registry = RequirementRegistry::default();
+        requirement::read(other, &mut registry, &mut errors);
+        let own = requirement::read(own, &mut registry, &mut errors);
         let mut cases = Vec::new();
         for (path, text) in &files {
-            match cases_of(path, text, Some(&registry)) {
-                Ok(found) => cases.extend(found),
-                Err(found) => errors.extend(found),
-            }
-        }
-        if !errors.is_empty() {
-            return Err(errors);
+            let (found, faults) = cases_of(path, text, Some(&registry));
+            cases.extend(found);
+            errors.extend(faults.into_iter().map(|fault| fault.pointed(text)));
         }
         cases.sort_by(|a, b| a.id.cmp(&b.id));
         let sha256 = digest(&files);
-        Ok(Self { cases, requirements: registry, source: source.to_owned(), sha256, files })
+        let places = BTreeMap::new();
+        (Self { cases, requirements: registry, own, source, sha256, files, places }, errors)
     }
+}
+
+/// Returns the suite if nothing is wrong with it.
+fn whole((suite, errors): (Suite, Vec<LoadError>)) -> Result<Suite, Vec<LoadError>> {
+    if errors.is_empty() { Ok(suite) } else { Err(errors) }
 }
 
 fn texts(dir: &Dir<'_>) -> BTreeMap<PathBuf, String> {
@@ -162,50 +203,6 @@ fn is_yaml(path: &Path) -> bool {
     path.extension().is_some_and(|extension| extension == "yaml")
 }
 
-fn read_below(dir: &Path) -> Result<BTreeMap<PathBuf, String>, Vec<LoadError>> {
-    let mut found = BTreeMap::new();
-    let mut errors = Vec::new();
-    for entry in walkdir::WalkDir::new(dir).sort_by_file_name() {
-        let entry = match entry {
-            Ok(entry) => entry,
-            Err(error) => {
-                let file = error.path().unwrap_or(dir).to_owned();
-                errors.push(LoadError::whole(&file, format!("cannot be read: {error}")));
-                continue;
-            }
-        };
-        if !entry.file_type().is_file() || !is_yaml(entry.path()) {
-            continue;
-        }
-        let path = entry.into_path();
-        match read_text(&path) {
-            Ok(text) => {
-                let relative = path.strip_prefix(dir).map_or_else(|_| path.clone(), Path::to_owned);
-                found.insert(relative, text);
-            }
-            Err(message) => errors.push(LoadError::whole(&path, message)),
-        }
-    }
-    if errors.is_empty() { Ok(found) } else { Err(errors) }
-}
-
-/// The text of a file; of one that is too large as much as shows that it is.
-fn read_text(path: &Path) -> Result<String, String> {
-    let mut bytes = Vec::new();
-    let read = File::open(path).and_then(|file| file.take(FILE_LIMIT + 1).read_to_end(&mut bytes));
-    read.map_err(|error| format!("cannot be read: {error}"))?;
-    if bytes.len() as u64 > FILE_LIMIT {
-        return Err(format!("more than {FILE_LIMIT} bytes: split it into several files"));
-    }
-    String::from_utf8(bytes).map_err(|error| {
-        let line = 1 + error.as_bytes()[..error.utf8_error().valid_up_to()]
-            .iter()
-            .filter(|byte| **byte == b'\n')
-            .count();
-        format!("line {line} is not UTF-8: write the file in UTF-8, and bytes as escapes")
-    })
-}
-
 fn digest(files: &BTreeMap<PathBuf, String>) -> String {
     let mut hash = Sha256::new();
     for (path, text) in files {
@@ -217,28 +214,49 @@ fn digest(files: &BTreeMap<PathBuf, String>) -> String {
     format!("{:x}", hash.finalize())
 }
 
-/// The cases of one file: one, or one a row. Without a `registry` the requirements that they cite
-/// are not looked up.
+/// The cases of one file, one, or one a row, and everything that is wrong with them. Without a
+/// `registry` the requirements that they cite are not looked up.
 fn cases_of(
     path: &Path,
     text: &str,
     registry: Option<&RequirementRegistry>,
-) -> Result<Vec<Case>, Vec<LoadError>> {
-    let at = |field: &str, message: String| LoadError::at(path, text, field, message);
-    let file: CaseFile = parse(path, text).map_err(|error| vec![error])?;
-    let unrolled = file.unrolled().map_err(|(row, message)| {
-        vec![at(&format!("rows.{row}"), format!("this row makes no valid case: {message}"))]
-    })?;
+) -> (Vec<Case>, Vec<LoadError>) {
     let mut cases = Vec::new();
-    let mut errors = Vec::new();
-    for (row, file) in unrolled {
-        let prefix = row.as_deref().map(|row| format!("rows.{row}.")).unwrap_or_default();
-        match compile(path, row.as_deref(), file).and_then(|case| check(case, registry)) {
-            Ok(case) => cases.push(case),
-            Err((field, message)) => errors.push(at(&format!("{prefix}{field}"), message)),
+    let RepairedCase { file, mut errors, written } = match repair::read(path, text) {
+        Ok(repaired) => repaired,
+        Err(errors) => return (cases, errors),
+    };
+    let is_repaired = !errors.is_empty();
+    let mut found = Vec::new();
+    for (row, file) in file.unrolled() {
+        let row = row.as_deref();
+        let made = file
+            .map_err(|message| (String::new(), format!("this row makes no valid case: {message}")));
+        let made = made.and_then(|file| {
+            compile(path, row, file).map_err(|(field, message)| (field.to_owned(), message))
+        });
+        match made {
+            Err(fault) => found.push((row.map(str::to_owned), fault)),
+            Ok(case) => {
+                for (field, message) in faults(&case, registry) {
+                    found.push((row.map(str::to_owned), (field.to_owned(), message)));
+                }
+                cases.push(case);
+            }
         }
     }
-    if errors.is_empty() { Ok(cases) } else { Err(errors) }
+    let written = match is_repaired || found.is_empty() {
+        true => written,
+        false => WrittenKeys::of(text).unwrap_or_default(),
+    };
+    let located = found.into_iter().map(|(row, (field, message))| {
+        LoadError::at(path, text, &written.field(row.as_deref(), &field), message)
+    });
+    errors.extend(located.filter(|error| written.is_sure(&error.field)));
+    let mut seen = BTreeSet::new();
+    errors.retain(|error| seen.insert((error.line, error.message.clone())));
+    // A case that was repaired is another one than its author meant.
+    if is_repaired { (Vec::new(), errors) } else { (cases, errors) }
 }
 
 /// A field and what is wrong with it.
@@ -311,19 +329,34 @@ fn steps_of(file: &CaseFile) -> Result<Vec<CaseStep>, FieldFault> {
     }
 }
 
-fn check(case: Case, registry: Option<&RequirementRegistry>) -> Result<Case, FieldFault> {
-    registry.map_or(Ok(()), |registry| requirement::check(&case, registry))?;
-    check_subjects(&case)?;
-    check_variables(&case)?;
-    check_oracles(&case)?;
-    fixture::check(&case)?;
-    query::check(&case)?;
-    channel::check(&case)?;
-    check_arms(&case)?;
-    supervised::check(&case)?;
-    nested::check(&case)?;
-    check_counts(&case)?;
-    Ok(case)
+/// Returns everything that is wrong with `case`.
+fn faults(case: &Case, registry: Option<&RequirementRegistry>) -> Vec<FieldFault> {
+    let checks = [
+        check_subjects,
+        check_oracles,
+        fixture::check,
+        query::check,
+        channel::check,
+        check_arms,
+        supervised::check,
+        nested::check,
+        check_counts,
+    ];
+    let cited = registry.map(|registry| requirement::faults(case, registry));
+    let mut found = cited.unwrap_or_default();
+    let variables: Vec<UnknownVariable> =
+        case.strings().into_iter().flat_map(vars::unknown_in).collect();
+    // What such a variable is part of is wrong for this reason.
+    let is_known =
+        |message: &str| !variables.iter().any(|v| message.contains(&format!("${}", v.0)));
+    found.extend(
+        checks
+            .into_iter()
+            .filter_map(|check| check(case).err())
+            .filter(|(_, message)| is_known(message)),
+    );
+    found.extend(variables.iter().map(|unknown| ("act", unknown.to_string())));
+    found
 }
 
 /// The most times an act is done, one after the other.
@@ -364,13 +397,6 @@ fn check_subjects(case: &Case) -> Result<(), FieldFault> {
         }
     }
     Ok(())
-}
-
-fn check_variables(case: &Case) -> Result<(), FieldFault> {
-    match case.strings().into_iter().find_map(vars::unknown_in) {
-        Some(unknown) => Err(("act", unknown.to_string())),
-        None => Ok(()),
-    }
 }
 
 /// The variables that name the harness's listeners.

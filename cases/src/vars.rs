@@ -2,6 +2,8 @@
 
 use std::collections::BTreeMap;
 
+use crate::nearest::nearest_name;
+
 /// Every variable, with what it stands for.
 pub const VARIABLES: &[(&str, &str)] = &[
     ("WS", "the workspace, and the command's working directory"),
@@ -30,11 +32,15 @@ const SHELL_OWN: &[&str] = &["HOME", "TMPDIR"];
 
 /// A `$NAME` that is no variable.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
-#[error("unknown variable ${0}: use one of {known}", known = known())]
+#[error("unknown variable ${0}{near}", near = near(.0))]
 pub struct UnknownVariable(pub String);
 
-fn known() -> String {
-    VARIABLES.iter().map(|(name, _)| format!("${name}")).collect::<Vec<_>>().join(" ")
+fn near(name: &str) -> String {
+    let known = || VARIABLES.iter().map(|(name, _)| *name);
+    match nearest_name(name, known()) {
+        Some(near) => format!(": did you mean ${near}?"),
+        None => format!(": use one of ${}", known().collect::<Vec<_>>().join(" $")),
+    }
 }
 
 /// Values for variables.
@@ -102,10 +108,10 @@ pub fn used_in<'a>(text: &'a str) -> impl Iterator<Item = &'static str> + 'a {
     names(text).filter_map(move |(_, name)| known(name))
 }
 
-/// The first `$NAME` of `text` that is no variable.
-pub fn unknown_in(text: &str) -> Option<UnknownVariable> {
+/// Every `$NAME` of `text` that is no variable.
+pub fn unknown_in(text: &str) -> impl Iterator<Item = UnknownVariable> {
     names(text)
-        .find(|(_, name)| !VARIABLES.iter().any(|(known, _)| known == name))
+        .filter(|(_, name)| !VARIABLES.iter().any(|(known, _)| known == name))
         .map(|(_, name)| UnknownVariable(name.to_owned()))
 }
 
@@ -179,6 +185,7 @@ mod tests {
     #[test]
     fn finds_what_is_used() {
         assert_eq!(used_in("a $WS $FOO $TCP4").collect::<Vec<_>>(), ["WS", "TCP4"]);
-        assert_eq!(unknown_in("a $WS $FOO"), Some(UnknownVariable("FOO".into())));
+        let unknown: Vec<_> = unknown_in("a $WS $FOO $WSX").map(|unknown| unknown.0).collect();
+        assert_eq!(unknown, ["FOO", "WSX"]);
     }
 }

@@ -3,10 +3,11 @@
 mod arms;
 pub mod evidence;
 
+use std::cell::LazyCell;
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::PathBuf;
 
-use boxproof_cases::{Case, FrozenSet, RequirementId};
+use boxproof_cases::{Case, FrozenSet, RequirementId, Suite};
 use boxproof_reports::{
     BackendInfo, BlindLook, BlindShown, CaseRow, CorpusInfo, EarlierTry, Header, KnownFailure,
     Level, Outcome, RequirementText, RunUser, Selection, SetInfo, TwinState, UserKind, Verdict,
@@ -17,7 +18,7 @@ use crate::case_pair::CasePair;
 use crate::execution::CaseExecution;
 use crate::host::HostFacts;
 use crate::judge::Judgement;
-use crate::known::{CaseOutcome, KnownFailures as Listed, RunSetting, StaleReason};
+use crate::known::{CaseOutcome, KnownFailures as Listed, KnownRow, RunSetting, StaleReason};
 use crate::plan::{PlannedAction, RunPlan};
 use crate::session_request::SessionRequest;
 use crate::tries::{BlindLooks, JudgedPairs, RunTries};
@@ -201,6 +202,13 @@ pub fn stale(
     setting: &impl Fn(&Backend) -> RunSetting,
 ) -> Vec<String> {
     let ids: Vec<&str> = request.suite.cases.iter().map(|case| case.id.as_str()).collect();
+    let built_in = LazyCell::new(|| Suite::survey_embedded().0);
+    // A list beside a manifest may be about the built-in corpus, while another one was run.
+    let is_elsewhere = |row: &KnownRow| {
+        !request.suite.is_embedded()
+            && !ids.iter().any(|id| row.case.matches(id))
+            && built_in.cases.iter().any(|case| row.case.matches(case.id.as_str()))
+    };
     let of_backend = |backend: &Backend| -> Vec<String> {
         let found: Vec<CaseOutcome<'_>> = rows
             .iter()
@@ -210,6 +218,7 @@ pub fn stale(
         let stale = backend.known.for_suite(&request.suite).stale(&ids, &found, &setting(backend));
         stale
             .iter()
+            .filter(|stale| !is_elsewhere(stale.row))
             .map(|stale| {
                 format!("{}: known failure {}: {}", backend.name, stale.row.case, why(stale.why))
             })

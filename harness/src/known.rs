@@ -8,6 +8,7 @@ use boxproof_cases::Suite;
 use boxproof_cases::load::{LoadError, parse};
 use boxproof_reports::{Outcome, UserKind, Verdict};
 use globset::{GlobBuilder, GlobMatcher};
+use schemars::JsonSchema;
 use serde::Deserialize;
 
 pub use date::CivilDate;
@@ -42,8 +43,20 @@ pub struct KnownFailures {
 /// The known failures of a backend that has none.
 static NOTHING: KnownFailures = KnownFailures { rows: Vec::new(), shipped: false };
 
+/// The place of the schema of these lists, from the root of the repository.
+pub const KNOWN_SCHEMA: &str = "harness/backends/schema/known-failures.schema.json";
+
+/// Returns the JSON Schema of a list, whose checked-in copy is at [`KNOWN_SCHEMA`].
+pub fn schema() -> String {
+    let mut schema = schemars::schema_for!(Vec<KnownRow>);
+    schema.insert("title".to_owned(), "boxproof known failures".into());
+    let about = "What one backend is known to get wrong; the file lies beside its manifest.";
+    schema.insert("description".to_owned(), about.into());
+    boxproof_cases::schema::document(schema, KNOWN_SCHEMA)
+}
+
 /// One known failure.
-#[derive(Debug, Clone, Deserialize)]
+#[derive(Debug, Clone, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct KnownRow {
     /// The cases: an id, or a glob over ids.
@@ -72,7 +85,7 @@ pub struct KnownRow {
 }
 
 /// An operating system, by the name Rust has for it.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Deserialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Deserialize, JsonSchema)]
 #[serde(rename_all = "lowercase")]
 pub enum SystemName {
     /// Linux.
@@ -87,8 +100,9 @@ impl SystemName {
 }
 
 /// An id or a glob over ids, `*` within one segment.
-#[derive(Debug, Clone, Deserialize)]
+#[derive(Debug, Clone, Deserialize, JsonSchema)]
 #[serde(try_from = "String")]
+#[schemars(with = "String")]
 pub struct IdPattern(GlobMatcher);
 
 impl TryFrom<String> for IdPattern {

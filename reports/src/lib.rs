@@ -22,6 +22,7 @@ pub mod profile;
 pub mod record;
 pub mod row_reading;
 pub mod sarif;
+pub mod schema;
 mod sentences;
 pub mod stress;
 pub mod summary;

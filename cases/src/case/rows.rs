@@ -86,25 +86,18 @@ pub struct Row {
 }
 
 /// A case file and the row it comes from, if it comes from one.
-pub(crate) type NamedCase = (Option<String>, CaseFile);
+pub(crate) type NamedCase = (Option<String>, Result<CaseFile, String>);
 
 impl CaseFile {
-    /// The case files this one stands for: itself, or one a row.
-    ///
-    /// # Errors
-    /// The row's name and what is wrong with the case it makes.
-    pub(crate) fn unrolled(self) -> Result<Vec<NamedCase>, (String, String)> {
+    /// The case files this one stands for: itself, or one a row; of a row that makes no case the
+    /// fault.
+    pub(crate) fn unrolled(self) -> Vec<NamedCase> {
         if self.rows.is_empty() {
-            return Ok(vec![(None, self)]);
+            return vec![(None, Ok(self))];
         }
         let mut base = self;
         let rows = std::mem::take(&mut base.rows);
-        rows.into_iter()
-            .map(|(name, row)| match base.with_row(&row) {
-                Ok(case) => Ok((Some(name), case)),
-                Err(error) => Err((name, error)),
-            })
-            .collect()
+        rows.into_iter().map(|(name, row)| (Some(name), base.with_row(&row))).collect()
     }
 
     fn with_row(&self, row: &Row) -> Result<Self, String> {
@@ -182,7 +175,8 @@ rows:
     #[test]
     fn a_row_is_a_case_of_its_own() {
         let file: CaseFile = crate::load::fragment(TABLE).unwrap();
-        let cases = file.unrolled().unwrap();
+        let cases: Vec<_> =
+            file.unrolled().into_iter().map(|(row, case)| (row, case.unwrap())).collect();
         let names: Vec<_> = cases.iter().map(|(name, _)| name.as_deref().unwrap()).collect();
         assert_eq!(names, ["one", "two"]);
         let (_, two) = &cases[1];
@@ -198,7 +192,7 @@ rows:
     fn a_row_that_makes_no_valid_case_is_named() {
         let broken = TABLE.replace("level: should", "expect: {allowed: {}}, stdin: x");
         let file: CaseFile = crate::load::fragment(&broken).unwrap();
-        assert!(file.unrolled().is_ok());
+        assert!(file.unrolled().into_iter().all(|(_, case)| case.is_ok()));
         let numeric = TABLE.replace("${path} is", "is").replace("timeout", "x");
         assert!(crate::load::fragment::<CaseFile>(&numeric).is_ok());
     }

@@ -10,11 +10,11 @@ use super::{
     WirePath,
 };
 
-/// The content of `--result FILE` for each of these verbs.
+/// The answer to a question about a policy: the content of `--result FILE`.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct PolicyAnswer {
-    /// Protocol version; see [`super::PROTOCOL`].
+    /// Protocol version: 1.
     pub protocol: u32,
     /// The answer.
     pub answer: DocumentAnswer,

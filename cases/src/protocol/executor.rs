@@ -11,7 +11,7 @@ use super::{Document, SettingsPlatform, WirePath};
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct ExecutorRequest {
-    /// Protocol version; see [`super::PROTOCOL`].
+    /// Protocol version: 1.
     pub protocol: u32,
     /// The declaration, one.
     pub documents: Vec<Document>,

@@ -9,7 +9,7 @@ use super::{Blocked, Command, Policy, WirePath};
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct ExplainRequest {
-    /// Protocol version; see [`super::PROTOCOL`].
+    /// Protocol version: 1.
     pub protocol: u32,
     /// The policy that was enforced.
     pub policy: Policy,

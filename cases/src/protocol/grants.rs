@@ -9,7 +9,7 @@ use super::WirePath;
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct GrantsRequest {
-    /// Protocol version; see [`super::PROTOCOL`].
+    /// Protocol version: 1.
     pub protocol: u32,
     /// The workspace (absolute).
     pub workspace: WirePath,
@@ -24,7 +24,7 @@ pub struct GrantsRequest {
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct InferredGrants {
-    /// The grants, as in [`super::Policy::grants`].
+    /// The grants, as in `grants` of a policy.
     pub granted: Vec<String>,
     /// The subcommand of git that changes a repository, granted or not.
     #[serde(default, skip_serializing_if = "Option::is_none")]

@@ -180,7 +180,7 @@ pub enum Protect {
     /// No name is special.
     #[default]
     None,
-    /// The names in [`super::PROTECTED_NAMES`] cannot be written.
+    /// The protected names cannot be written.
     Metadata,
 }
 

@@ -8,11 +8,11 @@ use super::{Run, WirePath};
 /// The profile that exists even if no document has it, and that applies if no profile is named.
 pub const UNRESTRICTED_PROFILE: &str = "unrestricted";
 
-/// The input of `run --request FILE` in place of a [`super::RunRequest`].
+/// The input of `run --request FILE` in place of a run request.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct ProfileRequest {
-    /// Protocol version; see [`super::PROTOCOL`].
+    /// Protocol version: 1.
     pub protocol: u32,
     /// The language of the documents.
     pub dialect: Dialect,

@@ -13,7 +13,7 @@ fn unrestricted() -> String {
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct CheckRequest {
-    /// Protocol version; see [`super::PROTOCOL`].
+    /// Protocol version: 1.
     pub protocol: u32,
     /// The language of the documents.
     pub dialect: Dialect,
@@ -62,7 +62,7 @@ impl Operation {
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct EffectiveRequest {
-    /// Protocol version; see [`super::PROTOCOL`].
+    /// Protocol version: 1.
     pub protocol: u32,
     /// The language of the documents.
     pub dialect: Dialect,
@@ -77,7 +77,7 @@ pub struct EffectiveRequest {
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct ValidateRequest {
-    /// Protocol version; see [`super::PROTOCOL`].
+    /// Protocol version: 1.
     pub protocol: u32,
     /// The language of the documents.
     pub dialect: Dialect,

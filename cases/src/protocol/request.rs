@@ -9,7 +9,7 @@ use super::{Policy, WirePath};
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct RunRequest {
-    /// Protocol version; see [`super::PROTOCOL`].
+    /// Protocol version: 1.
     pub protocol: u32,
     /// The policy to enforce.
     pub policy: Policy,

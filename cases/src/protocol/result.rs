@@ -12,7 +12,7 @@ use super::{ClaimLevel, InferredGrants, WirePath};
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct RunResult {
-    /// Protocol version; see [`super::PROTOCOL`].
+    /// Protocol version: 1.
     pub protocol: u32,
     /// True if the command was executed at all.
     pub started: bool,

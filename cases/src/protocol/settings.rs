@@ -58,12 +58,12 @@ pub enum SettingsPlatform {
     Wsl1,
 }
 
-/// The input of `run --request FILE` in place of a [`super::RunRequest`], if the rules are
+/// The input of `run --request FILE` in place of a run request, if the rules are
 /// settings.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct SettingsRunRequest {
-    /// Protocol version; see [`super::PROTOCOL`].
+    /// Protocol version: 1.
     pub protocol: u32,
     /// The language of the settings.
     pub dialect: SettingsDialect,
@@ -86,7 +86,7 @@ pub struct SettingsRunRequest {
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct SettingsRequest {
-    /// Protocol version; see [`super::PROTOCOL`].
+    /// Protocol version: 1.
     pub protocol: u32,
     /// The language of the settings.
     pub dialect: SettingsDialect,
@@ -106,7 +106,7 @@ pub struct SettingsRequest {
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct DecideAskRequest {
-    /// Protocol version; see [`super::PROTOCOL`].
+    /// Protocol version: 1.
     pub protocol: u32,
     /// The language of the settings.
     pub dialect: SettingsDialect,

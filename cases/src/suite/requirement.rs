@@ -3,48 +3,50 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::PathBuf;
 
-use super::FieldFault;
+use super::{CorpusTexts, FieldFault};
 use crate::case::Case;
-use crate::load::{LoadError, parse};
+use crate::load::{LoadError, line_of, parse};
 use crate::requirement::{Requirement, RequirementId, RequirementRegistry};
 
 /// The most ids that an error names.
 const NEAREST: usize = 3;
 
-/// Returns all requirements of `files`, in their order; adds the faults of the files to `errors`.
-pub(super) fn registry<'a>(
-    files: impl Iterator<Item = (&'a PathBuf, &'a String)>,
+/// Adds the requirements of `files` to `registry`, and the faults of the files to `errors`; returns
+/// the ids, each with its file and line.
+pub(super) fn read(
+    files: &CorpusTexts,
+    registry: &mut RequirementRegistry,
     errors: &mut Vec<LoadError>,
-) -> RequirementRegistry {
-    let mut registry = RequirementRegistry::default();
+) -> BTreeMap<RequirementId, (PathBuf, usize)> {
+    let mut ids = BTreeMap::new();
     for (path, text) in files {
         let parsed = parse::<BTreeMap<RequirementId, Requirement>>(path, text);
         let added = parsed.and_then(|file| {
+            ids.extend(file.keys().map(|id| {
+                let line = line_of(text, id.as_str());
+                (id.clone(), (path.clone(), line))
+            }));
             registry.add(file).map_err(|id| {
                 let why = "there is another requirement of this id: choose another id, or leave it \
                            out where boxproof's own is meant";
                 LoadError::at(path, text, id.as_str(), why)
             })
         });
-        errors.extend(added.err());
+        errors.extend(added.err().map(|error| error.pointed(text)));
     }
-    registry
+    ids
 }
 
-/// Checks that every requirement that `case` cites exists.
-pub(super) fn check(case: &Case, registry: &RequirementRegistry) -> Result<(), FieldFault> {
-    match case.requirements.iter().find(|id| registry.get(id).is_none()) {
-        Some(id) => {
-            let nearest = nearest(id, registry).join(" ");
-            let define = "one of your own is defined in requirements/*.yaml below the directory of \
-                          the cases, with its text and source";
-            Err((
-                "requirement",
-                format!("unknown requirement {id}: near it are {nearest}; {define}"),
-            ))
-        }
-        None => Ok(()),
-    }
+/// Returns a fault for every requirement that `case` cites and that does not exist.
+pub(super) fn faults(case: &Case, registry: &RequirementRegistry) -> Vec<FieldFault> {
+    let unknown = case.requirements.iter().filter(|id| registry.get(id).is_none());
+    let fault = |id: &RequirementId| {
+        let nearest = nearest(id, registry).join(" ");
+        let define = "one of your own is defined in requirements/*.yaml below the directory of the \
+                      cases, with its text and source";
+        ("requirement", format!("unknown requirement {id}: near it are {nearest}; {define}"))
+    };
+    unknown.map(fault).collect()
 }
 
 /// The ids that share most words with `id`, then most letters at the start.
@@ -93,7 +95,7 @@ mod tests {
     fn an_unknown_id_is_told_with_those_near_it_and_where_ones_own_lie() {
         let errors = errors("R-fs-read-only-x", "R-own: {text: It works., source: a test}\n");
         assert_eq!(errors.len(), 1, "{errors:#?}");
-        let message = "fs/case.yaml:2: requirement: unknown requirement R-fs-read-only-x: near it \
+        let message = "DIR/fs/case.yaml:2:14: requirement: unknown requirement R-fs-read-only-x: near it \
                        are R-fs-read-only ";
         assert!(errors[0].starts_with(message), "{}", errors[0]);
         assert!(errors[0].contains("requirements/*.yaml below the directory"), "{}", errors[0]);
@@ -105,7 +107,7 @@ mod tests {
         assert_eq!(errors("R-fs-read-only", built_in), [""; 0]);
         let other = "R-own: {text: a, source: b}\nR-fs-read-only: {text: Other., source: a test}\n";
         let errors = errors("R-fs-workspace", other);
-        let message = "DIR/requirements/own.yaml:2: R-fs-read-only: there is another requirement";
+        let message = "DIR/requirements/own.yaml:2:1: R-fs-read-only: there is another requirement";
         assert!(errors.len() == 1 && errors[0].starts_with(message), "{errors:#?}");
     }
 }

@@ -122,7 +122,11 @@ impl JsonSchema for BackendClaims {
     }
 
     fn json_schema(generator: &mut schemars::SchemaGenerator) -> schemars::Schema {
-        let each = generator.subschema_for::<BTreeMap<Capability, ClaimedLevel>>();
+        let (name, level) =
+            (generator.subschema_for::<Capability>(), generator.subschema_for::<ClaimedLevel>());
+        let each = serde_json::json!({
+            "type": "object", "propertyNames": name, "additionalProperties": level,
+        });
         schemars::json_schema!({ "oneOf": [{ "const": "all" }, each] })
     }
 }

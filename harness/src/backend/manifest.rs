@@ -190,9 +190,12 @@ pub struct InexpressibleRule {
     pub reason: String,
 }
 
-/// The JSON Schema of a manifest; the checked-in copy is `backends/schema/manifest.schema.json`.
+/// The place of the schema of manifests, from the root of the repository.
+pub const MANIFEST_SCHEMA: &str = "harness/backends/schema/manifest.schema.json";
+
+/// The JSON Schema of a manifest, whose checked-in copy is at [`MANIFEST_SCHEMA`].
 pub fn schema() -> String {
-    format!("{:#}\n", schemars::schema_for!(Manifest).as_value())
+    boxproof_cases::schema::document(schemars::schema_for!(Manifest), MANIFEST_SCHEMA)
 }
 
 impl Manifest {

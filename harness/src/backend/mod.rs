@@ -35,12 +35,14 @@ pub use exits::{
 pub use install::{MissingProgram, lacks};
 pub use launch::{LaunchContext, LaunchError, LaunchPlan, SpawnPlan};
 pub use manifest::{
-    ConfigFile, InexpressibleRule, LivenessScope, Manifest, ManifestKind, RunAs, schema,
+    ConfigFile, InexpressibleRule, LivenessScope, MANIFEST_SCHEMA, Manifest, ManifestKind, RunAs,
+    schema,
 };
 pub use noise::{BackendNoise, NoisePattern};
 pub use parts::{ChannelCommands, ChannelParts};
 pub use pattern::BytePattern;
 pub use query_user::SettledUser;
+pub(crate) use resolve::REFERENCE;
 pub use resolve::{BackendError, resolve, run_as};
 pub use shipped::{
     channels as shipped_channels, doubles as shipped_doubles, names as shipped_names,

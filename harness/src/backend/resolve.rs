@@ -21,7 +21,7 @@ const WORD: usize = 100;
 const SENTENCE: usize = 1000;
 
 /// The name of the sandbox built into this very program.
-const REFERENCE: &str = "reference";
+pub(crate) const REFERENCE: &str = "reference";
 
 /// The reason why a backend cannot be resolved.
 #[derive(Debug, thiserror::Error)]

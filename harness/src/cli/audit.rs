@@ -36,8 +36,9 @@ pub(super) struct AuditArgs {
 const KNOWING: &str = "knows-corpus";
 
 pub(super) fn run(args: AuditArgs) -> Result<i32, CliFailure> {
-    let suite = args.cases.suite()?;
-    let selection = args.cases.selection(&suite)?;
+    let cases = args.cases.settle()?;
+    let suite = cases.corpus.suite()?;
+    let selection = cases.selection(&suite)?;
     let tools = tools_for(&suite, &selection);
     let doubles = shipped_doubles().into_iter().filter(|name| args.knowing || *name != KNOWING);
     let specs = [ALLOW_ALL, DENY_ALL].into_iter().chain(doubles);
@@ -55,7 +56,7 @@ pub(super) fn run(args: AuditArgs) -> Result<i32, CliFailure> {
         base_url: None,
         blind: None,
         stress: None,
-        reproduce: args.cases.reproduce(),
+        reproduce: cases.corpus.reproduce(),
     };
     let finished = match conduct(&request, tools, &mut ())? {
         RunConclusion::Finished(finished) => finished,

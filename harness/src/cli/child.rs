@@ -7,13 +7,13 @@ use boxproof_reports::Run;
 use boxproof_reports::record::read;
 use nix::sys::signal::Signal;
 
-use super::{CaseArgs, CliFailure};
+use super::{CliFailure, SettledCases};
 use crate::sys;
 
 /// The request of such a run.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct ChildRequest<'a> {
-    pub(super) cases: &'a CaseArgs,
+    pub(super) cases: &'a SettledCases,
     pub(super) backends: &'a [String],
     pub(super) scratch: Option<&'a Path>,
     /// As `--user` of `run`.
@@ -41,7 +41,7 @@ pub(super) fn read_back(bytes: &[u8]) -> Result<Run, CliFailure> {
 
 fn arguments(asked: ChildRequest<'_>) -> Result<Vec<String>, CliFailure> {
     let mut words: Vec<String> =
-        ["run", "--format", "ndjson", "--allow-missing"].map(str::to_owned).into();
+        ["run", "--no-project", "--format", "ndjson", "--allow-missing"].map(str::to_owned).into();
     for spec in asked.backends {
         words.extend(["--backend".to_owned(), spec.clone()]);
     }
@@ -49,12 +49,9 @@ fn arguments(asked: ChildRequest<'_>) -> Result<Vec<String>, CliFailure> {
     if asked.cases.slow {
         words.push("--slow".to_owned());
     }
-    for (flag, directory) in
-        [("--cases", asked.cases.cases.as_deref()), ("--scratch", asked.scratch)]
-    {
-        if let Some(directory) = directory {
-            words.extend([flag.to_owned(), text(directory)?]);
-        }
+    let cases = asked.cases.corpus.directories.iter().map(|path| ("--cases", path.as_path()));
+    for (flag, directory) in cases.chain(asked.scratch.map(|path| ("--scratch", path))) {
+        words.extend([flag.to_owned(), text(directory)?]);
     }
     words.push("--".to_owned());
     words.extend(asked.cases.filters.iter().cloned());

@@ -6,7 +6,9 @@ use boxproof_reports::{CaseRow, Header, Run, UserKind};
 use clap::Subcommand;
 
 use super::user::settle_questions;
-use super::{CaseArgs, CliFailure, backends, child, note, print_text, records, unusable};
+use super::{
+    CaseArgs, CliFailure, SettledCases, backends, child, note, print_text, records, unusable,
+};
 use crate::backend::{Backend, BackendKind};
 use crate::expect::{MeasuredRun, UpdateOptions, changes, text, update};
 use crate::known::{CivilDate, KnownFailures, KnownRow, RunSetting, SystemName, is_exempt};
@@ -66,8 +68,9 @@ pub(super) fn run(args: ExpectArgs) -> Result<i32, CliFailure> {
     let mut target = OutputTarget::open(&file).map_err(unusable)?;
     target.try_new().map_err(unusable)?;
     let old = old(&file, &target, &backend)?;
-    let suite = args.cases.suite()?;
-    let runs = match measure(&args, &backend)? {
+    let cases = args.cases.settle()?;
+    let suite = cases.corpus.suite()?;
+    let runs = match measure(&args, &cases, &backend)? {
         Ok(runs) => runs,
         Err(code) => return Ok(code),
     };
@@ -129,6 +132,7 @@ type RecordedRun = (Header, Vec<CaseRow>);
 /// Headers and rows to go by; or the exit code where there are none.
 fn measure(
     args: &UpdateArgs,
+    cases: &SettledCases,
     backend: &Backend,
 ) -> Result<Result<Vec<RecordedRun>, i32>, CliFailure> {
     if !args.report.is_empty() {
@@ -147,7 +151,7 @@ fn measure(
     }
     // As `run` would, as the user that the backend is for.
     let asked = child::ChildRequest {
-        cases: &args.cases,
+        cases,
         backends: std::slice::from_ref(&args.backend),
         scratch: args.scratch.as_deref(),
         user: args.user.as_deref(),

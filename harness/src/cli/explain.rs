@@ -1,8 +1,6 @@
 //! `boxproof explain`: a case in full sentences.
 
-use std::path::PathBuf;
-
-use super::{CaseArgs, CliFailure, print_text};
+use super::{CliFailure, CorpusArgs, print_text};
 use crate::explain::text;
 
 /// Arguments of `explain`.
@@ -11,14 +9,13 @@ pub(super) struct ExplainArgs {
     /// The case's id, or a glob.
     #[arg(value_name = "CASE", required = true)]
     ids: Vec<String>,
-    /// Cases of your own instead of the built-in corpus.
-    #[arg(long, value_name = "DIR")]
-    cases: Option<PathBuf>,
+    #[command(flatten)]
+    corpus: CorpusArgs,
 }
 
 pub(super) fn run(args: &ExplainArgs) -> Result<i32, CliFailure> {
-    let cases = CaseArgs { filters: args.ids.clone(), cases: args.cases.clone(), slow: true };
-    let suite = cases.suite()?;
+    let cases = args.corpus.settle()?.cases(&args.ids);
+    let suite = cases.corpus.suite()?;
     let selection = cases.selection(&suite)?;
     let texts: Vec<String> = suite
         .cases

@@ -9,10 +9,9 @@ use boxproof_reports::{ExitCode, Run, joined, merge};
 use sha2::{Digest, Sha256};
 
 use super::run::record;
-use super::{CliFailure, print, records, unusable};
+use super::{CliFailure, print, project, records, unusable};
 use crate::known::CivilDate;
 use crate::output::OutputTarget;
-use crate::plain_file;
 
 /// Arguments of `gate`.
 #[derive(Debug, clap::Args)]
@@ -29,9 +28,10 @@ pub(super) struct GateArgs {
     /// Decide without the timing record that the policy asks for; the reason is told.
     #[arg(long, value_name = "REASON", conflicts_with = "timing", value_parser = clap::builder::NonEmptyStringValueParser::new())]
     skip_timing: Option<String>,
-    /// The policy of the gate.
-    #[arg(long, value_name = "FILE", default_value = "boxproof.toml")]
-    policy: PathBuf,
+    /// The policy of the gate: the table `gate` of a project file, by default of the one here; or a
+    /// file of its own.
+    #[arg(long, value_name = "FILE")]
+    policy: Option<PathBuf>,
     /// The commit that would be released: the evidence must be of it.
     #[arg(long, value_name = "SHA")]
     commit: Option<String>,
@@ -40,14 +40,11 @@ pub(super) struct GateArgs {
     programs: Vec<String>,
 }
 
-/// The most bytes of a policy file.
-const POLICY_LIMIT: u64 = 1 << 20;
-
 pub(super) fn run(args: &GateArgs) -> Result<i32, CliFailure> {
-    let policy = policy(&args.policy)?;
+    let (file, policy) = policy(args.policy.as_deref())?;
     let circumstances = circumstances(args)?;
     let mut red = Vec::new();
-    let record = args.policy.parent().unwrap_or(Path::new("")).join(&policy.baseline.record);
+    let record = file.parent().unwrap_or(Path::new("")).join(&policy.baseline.record);
     let before = evidence("baseline", std::slice::from_ref(&record), &mut red);
     let after = evidence("evidence", &args.records, &mut red);
     let before = merged("baseline", &before, &mut red);
@@ -135,14 +132,20 @@ fn write_merged(path: &Path, runs: &[Run], red: &mut Vec<String>) -> Result<(), 
     }
 }
 
-fn policy(path: &Path) -> Result<GatePolicy, CliFailure> {
-    let fault =
-        |error: &dyn std::fmt::Display| CliFailure::usage(format!("{}: {error}", path.display()));
-    let text = plain_file::read_text(path, POLICY_LIMIT).map_err(|error| fault(&error))?;
-    // The parser's message has line, column, and the keys that there are.
-    let policy: GatePolicy = toml::from_str(&text).map_err(|error| fault(&error))?;
-    policy.check().map_err(|error| fault(&error))?;
-    Ok(policy)
+/// Returns the policy, and the file that it is in.
+fn policy(file: Option<&Path>) -> Result<(PathBuf, GatePolicy), CliFailure> {
+    let (file, project) = match file {
+        Some(file) => (file.to_owned(), project::read(file)?),
+        None => project::here()?,
+    };
+    let missing = || {
+        let file = file.display();
+        CliFailure::usage(format!(
+            "{file}: gate: the table is missing, see `boxproof schema project`"
+        ))
+    };
+    let policy = project.gate.ok_or_else(missing)?;
+    Ok((file, policy))
 }
 
 fn circumstances(args: &GateArgs) -> Result<GateInputs, CliFailure> {

@@ -1,24 +1,28 @@
 //! `boxproof lint`: does the corpus load, is it well written, are probes called correctly?
 
-use std::path::PathBuf;
-
 use boxproof_cases::case::Act;
-use boxproof_cases::{LintFinding, Suite, lint};
+use boxproof_cases::{COVERAGE, LintFinding, LoadError, Suite, finding, lint, suggestion};
+use boxproof_probes::{UsageError, catalog};
 
-use super::{CaseArgs, CliFailure, print_text};
+use super::{CliFailure, CorpusArgs, print_text};
 
 /// Arguments of `lint`.
 #[derive(Debug, clap::Args)]
 pub(super) struct LintArgs {
-    /// Cases of your own instead of the built-in corpus.
-    #[arg(long, value_name = "DIR")]
-    cases: Option<PathBuf>,
+    #[command(flatten)]
+    corpus: CorpusArgs,
 }
 
 pub(super) fn run(args: &LintArgs) -> Result<i32, CliFailure> {
-    let suite = CaseArgs { filters: Vec::new(), cases: args.cases.clone(), slow: true }.loaded()?;
+    let (suite, errors) = args.corpus.settle()?.survey();
     let mut found = lint(&suite);
+    // What does not load is no rule's business, and may be what a requirement lacks.
+    let is_faulty = |finding: &LintFinding| errors.iter().any(|error| error.file == finding.file);
+    found.retain(|finding| errors.is_empty() || finding.rule != COVERAGE && !is_faulty(finding));
     found.extend(probe_calls(&suite));
+    if !errors.is_empty() {
+        return Err(does_not_load(&errors, &found));
+    }
     for finding in &found {
         print_text(&format!("{finding}\n"))?;
     }
@@ -30,6 +34,34 @@ pub(super) fn run(args: &LintArgs) -> Result<i32, CliFailure> {
     Ok(if suite.cases.is_empty() { 4 } else { i32::from(!found.is_empty()) * 2 })
 }
 
+/// Returns the failure of a corpus with these errors, which tells everything that was found.
+pub(super) fn does_not_load(errors: &[LoadError], found: &[LintFinding]) -> CliFailure {
+    let errors = errors.iter().map(|e| ((&e.file, e.line, e.column), e.to_string()));
+    let found = found.iter().map(|f| ((&f.file, f.line, f.column), f.to_string()));
+    let mut lines: Vec<_> = errors.chain(found).collect();
+    lines.sort();
+    let lines: Vec<String> = lines.into_iter().map(|(_, line)| line).collect();
+    CliFailure::usage(format!("the corpus does not load\n{}", lines.join("\n")))
+}
+
+/// Returns the fault of a call of `probe`, with the name that was probably meant.
+fn wrong_call(probe: &str, error: &UsageError) -> String {
+    match error {
+        UsageError::UnknownProbe(name) => {
+            let near = suggestion(name, catalog().iter().map(|probe| probe.name));
+            format!("unknown probe `{name}`{near}; `boxproof probe --list` names them")
+        }
+        UsageError::UnknownArg { arg, .. } => {
+            let args = boxproof_probes::probe(probe).map_or(&[][..], |probe| probe.args);
+            let near = suggestion(arg, args.iter().map(|arg| arg.name));
+            format!(
+                "probe {probe} has no argument `{arg}`{near}; `boxproof probe --list` names them"
+            )
+        }
+        other => other.to_string(),
+    }
+}
+
 /// Checks that every probe that a case calls exists and takes the arguments it is given.
 pub(super) fn probe_calls(suite: &Suite) -> Vec<LintFinding> {
     let mut found = Vec::new();
@@ -39,11 +71,12 @@ pub(super) fn probe_calls(suite: &Suite) -> Vec<LintFinding> {
             // Values are variables still; their later values are of the right form.
             let args: Vec<_> = args.iter().map(|(k, v)| (k.clone(), placeholders(v))).collect();
             if let Err(error) = boxproof_probes::check_args(probe, &args) {
-                let message = format!("{}: {error}", case.id);
-                found.push(LintFinding { file: case.file.clone(), rule: "probe-call", message });
+                let message = format!("{}: {}", case.id, wrong_call(probe, &error));
+                found.push(finding(&case.file, "probe-call", message).located(suite));
             }
         }
     }
+    found.dedup();
     found
 }
 

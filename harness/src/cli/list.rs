@@ -15,7 +15,7 @@ pub(super) struct ListArgs {
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
-enum ListFormat {
+pub(super) enum ListFormat {
     /// Id, level, expectation and purpose.
     Text,
     /// One JSON array.
@@ -23,8 +23,9 @@ enum ListFormat {
 }
 
 pub(super) fn run(args: &ListArgs) -> Result<i32, CliFailure> {
-    let suite = args.cases.suite()?;
-    let selection = args.cases.selection(&suite)?;
+    let cases = args.cases.settle()?;
+    let suite = cases.corpus.suite()?;
+    let selection = cases.selection(&suite)?;
     let cases: Vec<_> = suite.cases.iter().filter(|case| selection.selects(case)).collect();
     match args.format {
         ListFormat::Text => {

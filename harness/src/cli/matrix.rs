@@ -58,9 +58,16 @@ pub(super) fn run(args: &MatrixArgs) -> Result<i32, CliFailure> {
         false => args.user.iter().map(|name| Some(name.as_str())).collect(),
     };
     let specs = runs::specs(&args.backends);
+    let cases = args.cases.settle()?;
     let (mut first, mut second) = (Vec::new(), Vec::new());
+    let asked = |user| child::ChildRequest {
+        cases: &cases,
+        backends: &specs,
+        scratch: args.scratch.as_deref(),
+        user,
+    };
     for user in &users {
-        let bytes = match child::record(args.asked(&specs, *user))? {
+        let bytes = match child::record(asked(*user))? {
             Ok(bytes) => bytes,
             Err(code) => return Ok(code),
         };
@@ -69,7 +76,7 @@ pub(super) fn run(args: &MatrixArgs) -> Result<i32, CliFailure> {
     let judged = outputs.publish()?;
     if args.twice {
         for user in &users {
-            match child::record(args.asked(&specs, *user))? {
+            match child::record(asked(*user))? {
                 Ok(bytes) => second.push(child::read_back(&bytes)?),
                 Err(code) => return Ok(code),
             }
@@ -77,13 +84,6 @@ pub(super) fn run(args: &MatrixArgs) -> Result<i32, CliFailure> {
         return compare(&first, &second);
     }
     Ok(if judged { 0 } else { 4 })
-}
-
-impl MatrixArgs {
-    fn asked<'a>(&'a self, specs: &'a [String], user: Option<&'a str>) -> child::ChildRequest<'a> {
-        let scratch = self.scratch.as_deref();
-        child::ChildRequest { cases: &self.cases, backends: specs, scratch, user }
-    }
 }
 
 /// The most bytes of the page that shows the summary.

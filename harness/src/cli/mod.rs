@@ -4,11 +4,14 @@ mod audit;
 mod backend;
 mod bench;
 mod blind;
+mod capabilities;
+mod cases;
 mod check;
 mod child;
 mod compare;
 mod diff;
 mod doctor;
+mod examples;
 mod expect;
 mod explain;
 mod follow;
@@ -17,13 +20,17 @@ mod install;
 mod judge;
 mod lint;
 mod list;
+mod manual;
 mod matrix;
+mod new;
 mod outputs;
 mod print;
+mod project;
 mod records;
 mod report;
 mod repro;
 mod run;
+mod schema;
 mod show;
 mod sign;
 mod user;
@@ -31,63 +38,56 @@ mod user;
 use std::io::{self, IsTerminal};
 use std::path::PathBuf;
 
-use boxproof_cases::Suite;
 use boxproof_reports::ExitCode;
 use boxproof_reports::terminal::{FailureVerbosity, Style, TerminalOptions};
 use clap::{Parser, Subcommand};
 use nix::unistd::{AccessFlags, access};
 
+use self::cases::{CaseArgs, CorpusArgs, SettledCases};
 use self::print::{is_written, note, print, print_text};
 use crate::backend::{Backend, BackendKind, SettledUser, resolve};
-use crate::collect::shell_word;
 use crate::scratch::RefusedBase;
-use crate::selection::{CaseSelection, SlowCases};
 use crate::sys;
 
 /// Proves what a command sandbox really does.
 #[derive(Debug, Parser)]
-#[command(name = "boxproof", version, about, after_help = EXAMPLES, max_term_width = 100)]
+#[command(name = "boxproof", version, about, after_help = examples::PROGRAM, max_term_width = 100)]
 pub struct Cli {
     #[command(subcommand)]
     verb: MainVerb,
 }
 
-const EXAMPLES: &str = "\
-Examples:
-  boxproof run                                  the corpus against the reference sandbox
-  boxproof run --backend bubblewrap --backend none
-  boxproof run 'protect/**' level:must --report run.ndjson
-  boxproof explain fs/write-outside/write       what one case asks, and why it matters
-  boxproof repro net/tcp4 --backend none        the same without boxproof: --export DIR
-  boxproof matrix                               every installed backend, records and pages
-  boxproof audit                                can every case fail?
-
-Besides, `boxproof reference …` is the reference sandbox and `boxproof probe …` the probe program.
-Exit codes of run: 0 as expected, 1 unexpected verdicts, 2 usage or corpus error,
-3 something was not learnt or a backend is not installed, 4 nothing judged. gate ends with 5
-where it is red.";
-
 #[derive(Debug, Subcommand)]
 enum MainVerb {
     /// Run cases against backends and print the matrix.
+    #[command(after_help = examples::RUN)]
     Run(run::RunArgs),
     /// List the selected cases.
+    #[command(after_help = examples::LIST)]
     List(list::ListArgs),
     /// Show what one case asks, expects and cites.
+    #[command(after_help = examples::SHOW)]
     Show(show::ShowArgs),
     /// Explain one case: what it asks, what passes, what fails, and why it matters.
+    #[command(after_help = examples::EXPLAIN)]
     Explain(explain::ExplainArgs),
     /// Run every backend that is installed, and write records and matrix of it.
+    #[command(after_help = examples::MATRIX)]
     Matrix(matrix::MatrixArgs),
     /// Show one failure without the harness: a script with everything it needs.
+    #[command(after_help = examples::REPRO)]
     Repro(repro::ReproArgs),
     /// Render run records: terminal, Markdown, HTML.
+    #[command(after_help = examples::REPORT)]
     Report(report::ReportArgs),
     /// Set run records against the table of outcomes that was made by hand.
+    #[command(after_help = examples::COMPARE)]
     Compare(compare::CompareArgs),
     /// Compare two runs: what opened, what closed, what was fixed, what else changed.
+    #[command(after_help = examples::DIFF)]
     Diff(diff::DiffArgs),
     /// Decide on a release: run records beside those of the one before, by a policy file.
+    #[command(after_help = examples::GATE)]
     Gate(gate::GateArgs),
     /// Judge run records again, from the observations that they keep.
     Judge(judge::JudgeArgs),
@@ -98,30 +98,36 @@ enum MainVerb {
     /// Measure two programs of a backend block by block: what became slower, and is that so?
     Bench(bench::BenchArgs),
     /// Write what a backend is known to get wrong.
+    #[command(after_help = examples::EXPECT)]
     Expect(expect::ExpectArgs),
     /// Check the corpus: does it load, is it well written, is every requirement covered?
+    #[command(after_help = examples::LINT)]
     Lint(lint::LintArgs),
     /// Show that every case can fail: each denial on a backend that allows all, each allowance on
     /// one that denies all.
+    #[command(after_help = examples::AUDIT)]
     Audit(audit::AuditArgs),
     /// Tell what this host has and allows, and what to do where it does not.
+    #[command(after_help = examples::DOCTOR)]
     Doctor(doctor::DoctorArgs),
     /// List, show or check backends.
+    #[command(after_help = examples::BACKEND)]
     Backend(backend::BackendArgs),
-}
-
-/// The selection of cases.
-#[derive(Debug, Clone, clap::Args)]
-pub struct CaseArgs {
-    /// The cases: globs on ids (`fs/**`), `level:must`, `area:net`, `needs:net.none`; `!` negates.
-    #[arg(value_name = "FILTER")]
-    filters: Vec<String>,
-    /// Cases of your own instead of the built-in corpus: every *.yaml below this directory.
-    #[arg(long, value_name = "DIR")]
-    cases: Option<PathBuf>,
-    /// Select slow cases, too.
-    #[arg(long)]
-    slow: bool,
+    /// List everything that a backend can claim.
+    #[command(after_help = examples::CAPABILITIES)]
+    Capabilities(capabilities::CapabilitiesArgs),
+    /// Write a manifest, a case or a project file to begin with.
+    #[command(after_help = examples::NEW)]
+    New(new::NewArgs),
+    /// Print the JSON Schema of a file format or a message.
+    #[command(after_help = examples::SCHEMA)]
+    Schema(schema::SchemaArgs),
+    /// Print the completions of a shell.
+    #[command(after_help = examples::COMPLETIONS)]
+    Completions(manual::CompletionsArgs),
+    /// Print a manual page, or write them all.
+    #[command(after_help = examples::MAN)]
+    Man(manual::ManArgs),
 }
 
 /// A failure before anything is run: a message and an exit code.
@@ -177,7 +183,7 @@ fn print_usage(error: &clap::Error) -> i32 {
 
 fn run_verb(verb: MainVerb) -> Result<i32, CliFailure> {
     match verb {
-        MainVerb::Run(args) => run::run(&args),
+        MainVerb::Run(args) => run::run(args),
         MainVerb::List(args) => list::run(&args),
         MainVerb::Show(args) => show::run(&args),
         MainVerb::Explain(args) => explain::run(&args),
@@ -196,6 +202,11 @@ fn run_verb(verb: MainVerb) -> Result<i32, CliFailure> {
         MainVerb::Audit(args) => audit::run(args),
         MainVerb::Doctor(args) => doctor::run(&args),
         MainVerb::Backend(args) => backend::run(args),
+        MainVerb::Capabilities(args) => capabilities::run(&args),
+        MainVerb::New(args) => new::run(&args),
+        MainVerb::Schema(args) => schema::run(&args),
+        MainVerb::Completions(args) => manual::completions(&args),
+        MainVerb::Man(args) => manual::man(&args),
     }
 }
 
@@ -205,60 +216,6 @@ fn me() -> Result<PathBuf, CliFailure> {
     let named = std::env::current_exe()?;
     let reachable = access(&named, AccessFlags::X_OK).is_ok();
     Ok(if reachable { named } else { PathBuf::from("/proc/self/exe") })
-}
-
-impl CaseArgs {
-    /// The corpus that was asked for, every probe of which there is and takes its arguments.
-    fn suite(&self) -> Result<Suite, CliFailure> {
-        let suite = self.loaded()?;
-        // A test looks at those of the built-in one.
-        let found = if suite.is_embedded() { Vec::new() } else { lint::probe_calls(&suite) };
-        if found.is_empty() {
-            return Ok(suite);
-        }
-        let lines: Vec<String> = found.iter().map(ToString::to_string).collect();
-        Err(CliFailure::usage(format!("the corpus calls probes wrongly\n{}", lines.join("\n"))))
-    }
-
-    /// Loads the suite without a check of its probe calls.
-    fn loaded(&self) -> Result<Suite, CliFailure> {
-        let suite = match &self.cases {
-            Some(dir) => Suite::load(dir),
-            None => Suite::embedded(),
-        };
-        suite.map_err(|errors| {
-            let lines: Vec<String> = errors.iter().map(ToString::to_string).collect();
-            CliFailure::usage(format!("the corpus does not load\n{}", lines.join("\n")))
-        })
-    }
-
-    /// The selection that was asked for; filters that match nothing are said so.
-    fn selection(&self, suite: &Suite) -> Result<CaseSelection, CliFailure> {
-        self.selection_and(suite, None)
-    }
-
-    /// Returns the selection with one more filter.
-    fn selection_and(
-        &self,
-        suite: &Suite,
-        more: Option<&str>,
-    ) -> Result<CaseSelection, CliFailure> {
-        let slow = if self.slow { SlowCases::Included } else { SlowCases::ByIdOnly };
-        let filters: Vec<String> =
-            self.filters.iter().cloned().chain(more.map(str::to_owned)).collect();
-        let selection = CaseSelection::new(&filters, slow)
-            .map_err(|error| CliFailure::usage(error.to_string()))?;
-        for filter in selection.idle(suite) {
-            note(format_args!("filter `{filter}` matches no case; see `boxproof list`"));
-        }
-        Ok(selection)
-    }
-
-    /// Returns the flags by which a reproduce line finds the same corpus.
-    fn reproduce(&self) -> String {
-        let dir = self.cases.as_ref().map(|dir| shell_word(&dir.to_string_lossy()));
-        dir.map(|dir| format!(" --cases {dir}")).unwrap_or_default()
-    }
 }
 
 /// Resolves `specs` to backends, whose programs are started as `settled` has it.

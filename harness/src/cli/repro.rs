@@ -8,7 +8,7 @@ use boxproof_cases::{Case, Suite};
 use clap::ValueEnum;
 
 use super::user::settle_questions;
-use super::{CaseArgs, CliFailure, backends, me, note, print, print_text, unusable};
+use super::{CliFailure, CorpusArgs, backends, me, note, print, print_text, unusable};
 use crate::arm_context::ArmContext;
 use crate::backend::Backend;
 use crate::execution::ArmKind;
@@ -40,9 +40,8 @@ pub(super) struct ReproArgs {
     /// root.
     #[arg(long, value_name = "UID")]
     uid: Option<u32>,
-    /// Cases of your own instead of the built-in corpus.
-    #[arg(long, value_name = "DIR")]
-    cases: Option<PathBuf>,
+    #[command(flatten)]
+    corpus: CorpusArgs,
     /// The directory in which the scratch directory is made.
     #[arg(long, value_name = "DIR")]
     scratch: Option<PathBuf>,
@@ -70,8 +69,7 @@ impl From<ArmArg> for ArmKind {
 }
 
 pub(super) fn run(args: &ReproArgs) -> Result<i32, CliFailure> {
-    let cases = CaseArgs { filters: Vec::new(), cases: args.cases.clone(), slow: true };
-    let suite = cases.suite()?;
+    let suite = args.corpus.settle()?.suite()?;
     let case = find(&suite, &args.id)?;
     let settled = settle_questions(None)?;
     let backend = backends(std::slice::from_ref(&args.backend), &settled)?.remove(0);

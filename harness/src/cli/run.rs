@@ -19,12 +19,14 @@ use super::user::{UserArgs, become_run_user};
 use super::{
     CaseArgs, CliFailure, FailureDetail, backends, note, print, records, terminal_options, unusable,
 };
-use crate::backend::{Backend, SettledUser};
+use crate::backend::{Backend, REFERENCE, SettledUser};
 use crate::blind::SampleShare;
+use crate::case_sets;
 use crate::known::KnownFailures;
 use crate::output::ReportOutput;
 use crate::plain_file;
 use crate::plan::PairScope;
+use crate::project::RunSettings;
 use crate::selection::{CaseSelection, parse_shard};
 use crate::session::{CompletedRun, RunConclusion, SessionRequest, conduct, tools_for};
 use crate::sys;
@@ -36,8 +38,8 @@ pub(super) struct RunArgs {
     #[command(flatten)]
     cases: CaseArgs,
     /// A backend: a shipped NAME (`reference:bubblewrap` picks a mechanism), a PROGRAM that speaks
-    /// the protocol, or a manifest FILE.yaml. Repeatable.
-    #[arg(long = "backend", value_name = "BACKEND", default_value = "reference")]
+    /// the protocol, or a manifest FILE.yaml. Repeatable; by default the reference.
+    #[arg(long = "backend", value_name = "BACKEND")]
     backends: Vec<String>,
     /// The number of CPU-bound arms in flight; by default twice the cores.
     #[arg(long, value_name = "N")]
@@ -66,7 +68,8 @@ pub(super) struct RunArgs {
     /// Run only part I of N of what is selected; `report` and `gate` merge the records of all parts.
     #[arg(long, value_name = "I/N", value_parser = parse_shard)]
     shard: Option<Shard>,
-    /// Run only what a profile of the frozen set requires (`core`), or the whole set (its version).
+    /// Run one plain case a capability (`quick`), or what a profile of the frozen set requires
+    /// (`core`), or the whole set (its version).
     #[arg(long, value_name = "NAME")]
     set: Option<String>,
     /// Run only what failed, or was not learnt, in this run record.
@@ -101,6 +104,14 @@ pub(super) struct RunArgs {
     verbose: bool,
 }
 
+/// The cases of a run, and how they are asked.
+struct RunQuestion {
+    suite: Suite,
+    selection: CaseSelection,
+    blind: Option<SampleShare>,
+    reproduce: String,
+}
+
 /// The form of the output.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
 pub(super) enum RunFormat {
@@ -114,25 +125,64 @@ pub(super) enum RunFormat {
     Ndjson,
 }
 
-pub(super) fn run(args: &RunArgs) -> Result<i32, CliFailure> {
-    let suite = args.cases.suite()?;
+impl RunArgs {
+    /// Takes what was not typed from the project file, else from the defaults.
+    fn adopt_project(&mut self) -> Result<RunSettings, CliFailure> {
+        let settings = match self.cases.corpus.project.read()? {
+            Some((file, project)) => {
+                note(format_args!("settings of {}", file.display()));
+                project.run
+            }
+            None => RunSettings::default(),
+        };
+        if self.backends.is_empty() {
+            self.backends = settings.backends.clone();
+            // It is about these backends.
+            self.known = self.known.take().or_else(|| settings.known.clone());
+        }
+        if self.backends.is_empty() {
+            self.backends.push(REFERENCE.to_owned());
+        }
+        let is_selected = self.set.is_some() || self.last_failed.is_some();
+        if !is_selected && !self.cases.is_typed() {
+            self.set.clone_from(&settings.set);
+        }
+        self.jobs = self.jobs.or(settings.jobs);
+        self.strict |= settings.strict;
+        Ok(settings)
+    }
+
+    /// Narrows `selection` to the set, and to what failed, as asked for.
+    fn narrowed(&self, selection: CaseSelection) -> Result<CaseSelection, CliFailure> {
+        let selection = match &self.set {
+            Some(name) => {
+                let ids = case_sets::ids(name);
+                let ids = ids.map_err(|error| CliFailure::usage(format!("--set: {error}")))?;
+                selection.narrowed(format!("set {name}"), ids)
+            }
+            None => selection,
+        };
+        Ok(match &self.last_failed {
+            Some(path) => {
+                let name = format!("failed in {}", path.display());
+                selection.narrowed(name, records::failed_ids(path)?)
+            }
+            None => selection,
+        })
+    }
+}
+
+pub(super) fn run(mut args: RunArgs) -> Result<i32, CliFailure> {
+    let settings = args.adopt_project()?;
+    let args = &args;
+    let cases = args.cases.settle_by(&settings);
+    let suite = cases.corpus.suite()?;
     let (blind, filter) = args.second_look.read()?;
-    let selection = args.cases.selection_and(&suite, filter)?.part(args.shard);
-    let selection = match &args.set {
-        Some(name) => {
-            let ids = FrozenSet::newest().and_then(|set| set.ids(name));
-            let ids = ids.map_err(|error| CliFailure::usage(format!("--set: {error}")))?;
-            selection.narrowed(format!("set {name}"), ids)
-        }
-        None => selection,
-    };
-    let selection = match &args.last_failed {
-        Some(path) => {
-            let name = format!("failed in {}", path.display());
-            selection.narrowed(name, records::failed_ids(path)?)
-        }
-        None => selection,
-    };
+    let selection = cases.selection_and(&suite, filter)?.part(args.shard);
+    let selection = args.narrowed(selection)?;
+    let reproduce =
+        cases.corpus.reproduce() + &args.cases.corpus.project.reproduce() + &args.who.reproduce();
+    let question = RunQuestion { suite, selection, blind, reproduce };
     let report = args.report.as_deref().map(ReportOutput::open).transpose();
     let mut report = report.map_err(unusable)?;
     let mut pages = args.outputs.open(args.report.as_deref())?;
@@ -148,7 +198,7 @@ pub(super) fn run(args: &RunArgs) -> Result<i32, CliFailure> {
     sys::subreaper()?;
     sys::deny_tracing()?;
     let begun = Instant::now();
-    let concluded = conclude(args, (suite, selection), blind, &settled);
+    let concluded = conclude(args, question, &settled);
     match (concluded, termination.release()) {
         (Ok(RunConclusion::Interrupted(signal, finished)), _) => {
             keep((report, pages), *finished, signal)
@@ -170,10 +220,10 @@ pub(super) fn run(args: &RunArgs) -> Result<i32, CliFailure> {
 /// Asks the backends what they can do, and runs what is selected.
 fn conclude(
     args: &RunArgs,
-    (suite, selection): (Suite, CaseSelection),
-    blind: Option<SampleShare>,
+    question: RunQuestion,
     settled: &SettledUser,
 ) -> Result<RunConclusion, CliFailure> {
+    let RunQuestion { suite, selection, blind, reproduce } = question;
     let frozen = suite.is_embedded().then(FrozenSet::newest).transpose();
     let frozen = frozen.map_err(CliFailure::usage)?;
     // They start up while the backends are asked.
@@ -196,7 +246,7 @@ fn conclude(
         base_url: args.base_url.clone(),
         blind,
         stress: args.stress,
-        reproduce: args.cases.reproduce() + &args.who.reproduce(),
+        reproduce,
     };
     let mut follower = RunFollower::new(args.fail_fast.then_some(args.strict));
     Ok(conduct(&request, tools, &mut follower)?)

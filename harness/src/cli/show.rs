@@ -1,10 +1,8 @@
 //! `boxproof show`: the question, expectation and citations of one case.
 
-use std::path::PathBuf;
-
 use boxproof_cases::{Case, Suite};
 
-use super::{CaseArgs, CliFailure, print_text};
+use super::{CliFailure, CorpusArgs, print_text};
 use crate::case_summary;
 
 /// Arguments of `show`.
@@ -13,14 +11,13 @@ pub(super) struct ShowArgs {
     /// The case's id, or a glob.
     #[arg(value_name = "ID", required = true)]
     ids: Vec<String>,
-    /// Cases of your own instead of the built-in corpus.
-    #[arg(long, value_name = "DIR")]
-    cases: Option<PathBuf>,
+    #[command(flatten)]
+    corpus: CorpusArgs,
 }
 
 pub(super) fn run(args: &ShowArgs) -> Result<i32, CliFailure> {
-    let cases = CaseArgs { filters: args.ids.clone(), cases: args.cases.clone(), slow: true };
-    let suite = cases.suite()?;
+    let cases = args.corpus.settle()?.cases(&args.ids);
+    let suite = cases.corpus.suite()?;
     let selection = cases.selection(&suite)?;
     let shown: Vec<_> = suite.cases.iter().filter(|case| selection.selects(case)).collect();
     for case in &shown {

@@ -1,11 +1,14 @@
 //! A list of known failures as its file writes it ([`text`]).
 
-use crate::known::{KnownRow, SystemName};
+use boxproof_cases::schema::editor_line;
+
+use crate::known::{KNOWN_SCHEMA, KnownRow, SystemName};
 
 /// The whole file for the backend called `name`.
 pub fn text(name: &str, rows: &[KnownRow]) -> String {
+    let editor = editor_line(KNOWN_SCHEMA);
     let head = format!(
-        "# What {name} is known to get wrong. Written by `boxproof expect update`, which keeps\n# \
+        "{editor}# What {name} is known to get wrong. Written by `boxproof expect update`, which keeps\n# \
          reasons, links and dates of rows that still say what happens.\n"
     );
     head + &rows.iter().map(row).collect::<String>()

@@ -93,10 +93,42 @@ fn sandbox_exec() -> HostAbility {
     let program = PathBuf::from("/usr/bin/sandbox-exec");
     let argv =
         [program.into(), "-p".into(), "(version 1)(allow default)".into(), "/usr/bin/true".into()];
+    let (seen, remedy) = seatbelt(helper::answer(&argv).map(drop));
     HostAbility {
         name: "sandbox-exec".to_owned(),
-        seen: helper::answer(&argv).map(|_| "runs".to_owned()),
+        seen,
         meaning: "sandboxes by Seatbelt do not work".to_owned(),
-        remedy: "run outside of another sandbox-exec".to_owned(),
+        remedy: remedy.to_owned(),
+    }
+}
+
+/// Returns what the end of sandbox-exec says about Seatbelt, and the remedy where it does not work:
+/// a process in a sandbox is refused a second one, whatever the profile allows.
+fn seatbelt(ended: Result<(), String>) -> (FactObservation, &'static str) {
+    match ended {
+        Ok(()) => (Ok("runs".to_owned()), ""),
+        Err(why) if why.contains("sandbox_apply: Operation not permitted") => (
+            Err(format!("nested: this process is in a sandbox already ({why})")),
+            "run boxproof outside of the sandbox of an agent or another tool",
+        ),
+        Err(why) => (Err(why), "use a macOS that has /usr/bin/sandbox-exec"),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_sandbox_in_a_sandbox_is_told_from_none() {
+        let nested = "sandbox-exec: sandbox_apply: Operation not permitted";
+        let (seen, remedy) = seatbelt(Err(format!("exited with 71: {nested}")));
+        let why = seen.unwrap_err();
+        assert!(why.starts_with("nested: ") && why.contains(nested), "{why}");
+        assert!(remedy.contains("outside"), "{remedy}");
+        let (seen, remedy) = seatbelt(Err("No such file or directory".to_owned()));
+        assert_eq!(seen, Err("No such file or directory".to_owned()));
+        assert!(remedy.contains("/usr/bin/sandbox-exec"), "{remedy}");
+        assert_eq!(seatbelt(Ok(())).0, Ok("runs".to_owned()));
     }
 }

@@ -2,14 +2,16 @@
 
 use std::time::{SystemTime, UNIX_EPOCH};
 
+use schemars::JsonSchema;
 use serde::Deserialize;
 
 /// Seconds in a day.
 const DAY: u64 = 86_400;
 
 /// A day (UTC), written YYYY-MM-DD; later days are greater.
-#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Deserialize, JsonSchema)]
 #[serde(try_from = "String")]
+#[schemars(with = "String", extend("format" = "date"))]
 pub struct CivilDate(String);
 
 impl CivilDate {

@@ -131,6 +131,18 @@ impl OutputDirectory {
             .map_err(|error| located(&self.join(name), &error))
     }
 
+    /// Writes `bytes` as a new file called `name`.
+    ///
+    /// # Errors
+    /// As [`Self::replace`], and where something is called so already.
+    pub(crate) fn create(&self, name: &OsStr, bytes: &[u8]) -> io::Result<()> {
+        if self.stat(name)?.is_some() {
+            let error = io::Error::other("is there already, and is not overwritten");
+            return Err(located(&self.join(name), &error));
+        }
+        self.replace(name, bytes, 0o666)
+    }
+
     /// Makes a file and removes it again, to learn whether one can be made.
     ///
     /// # Errors

@@ -95,7 +95,7 @@ fn cases(context: &RowContext) {
     let more = |line: &str| format!("{CASE}{line}\n").into_bytes();
     let texts = [
         (deep.into_bytes(), "fs/one.yaml:5: more than 64 lists"),
-        ([CASE.as_bytes(), b"# \xff\n"].concat(), "fs/one.yaml: line 5 is not UTF-8"),
+        ([CASE.as_bytes(), b"# \xff\n"].concat(), "fs/one.yaml:5: not UTF-8"),
         (more(&format!("# {}", "x".repeat(2 << 20))), "fs/one.yaml: more than 1048576 bytes"),
         (more("repeat: 4294967295"), "fs/one.yaml:5: repeat: 4294967295 is more than"),
         (more("purpose: Again."), "fs/one.yaml:5: duplicate key `purpose`"),

@@ -207,18 +207,30 @@ fn wrong_usage_is_2(#[case] args: &[&str], #[case] message: &str) {
 // Corpora and manifests that do not load
 
 #[rstest]
-#[case("purpose:", "purpos:", "fs/denied.yaml:1: purpos: unknown field `purpos`, expected one of")]
-#[case("{$OUT/f: kept}", "{$OTU/f: kept}", "fs/denied.yaml:5: act: unknown variable $OTU")]
-#[case("requirement: R-test-not", "requirement: R-nope", "fs/denied.yaml:2: requirement: unknown")]
+#[case(
+    "purpose:",
+    "purpos:",
+    "fs/denied.yaml:1:1: purpos: unknown field `purpos`: did you mean `purpose`?"
+)]
+#[case(
+    "{$OUT/f: kept}",
+    "{$OTU/f: kept}",
+    "fs/denied.yaml:4:11: fixture: unknown variable $OTU: did you mean $OUT?"
+)]
+#[case(
+    "requirement: R-test-not",
+    "requirement: R-nope",
+    "fs/denied.yaml:2:14: requirement: unknown"
+)]
 #[case(
     "needs: [fs.write]",
     "needs: [fs.wrote]",
-    "fs/denied.yaml:3: needs[0]: needs: unknown capability"
+    "fs/denied.yaml:3:9: needs[0]: unknown capability `fs.wrote`: did you mean `fs.write`?"
 )]
 #[case(", oracle: [{unchanged: $OUT/f}]", "", "expect: denied has no host oracle")]
 #[case("{denied: {errno: [EROFS, EACCES, EPERM]}", "{denied: {}", "denied names no reason")]
-#[case("twin: {writable: [$OUT]}", "", "fs/denied.yaml:6: expect: denied has no twin")]
-#[case("probe: write", "probe: write, sh: x", "fs/denied.yaml:5: act: an act is exactly one of")]
+#[case("twin: {writable: [$OUT]}", "", "fs/denied.yaml:6:1: expect: denied has no twin")]
+#[case("probe: write", "probe: write, sh: x", "fs/denied.yaml:5:1: act: an act is exactly one of")]
 fn a_case_that_does_not_load_is_2_with_file_and_line(
     #[case] from: &str,
     #[case] to: &str,

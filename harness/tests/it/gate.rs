@@ -107,13 +107,17 @@ fn evidence_that_is_none_is_red_for_its_own_reason() {
 }
 
 #[rstest]
-#[case("[baseline]\nrecord = \"b\"\nage = 3\n", "line 3", "unknown field `age`, expected one of")]
+#[case(
+    "[baseline]\nrecord = \"b\"\nage = 3\n",
+    "boxproof.toml:3: baseline.age: ",
+    "unknown field `age`, expected one of"
+)]
 #[case("[evidence]\n", "boxproof.toml", "missing field `baseline`")]
-#[case("[baseline]\nrecord = 3\n", "line 2", "invalid type: integer")]
-#[case("[baseline\n", "line 1", "expected `]`")]
+#[case("[baseline]\nrecord = 3\n", "boxproof.toml:2: baseline.record: ", "invalid type: integer")]
+#[case("[baseline\n", "boxproof.toml:1: ", "expected `]`")]
 #[case(
     "[baseline]\nrecord = \"b\"\n[conformance.newly-open]\nlevels = [\"high\"]\n",
-    "line 4",
+    "boxproof.toml:4: conformance.newly-open.levels[0]: ",
     "expected one of `must`, `should`, `may`"
 )]
 #[case(

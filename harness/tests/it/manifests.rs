@@ -8,10 +8,11 @@ use std::os::unix::fs::symlink;
 use std::path::{Path, PathBuf};
 
 use boxproof::backend::{
-    Backend, BackendClaims, BackendKind, LaunchContext, LaunchError, LaunchPlan, Manifest,
-    SpawnPlan, schema, shipped_names,
+    Backend, BackendClaims, BackendKind, LaunchContext, LaunchError, LaunchPlan, MANIFEST_SCHEMA,
+    Manifest, SpawnPlan, schema, shipped_names,
 };
-use boxproof::known::KnownFailures;
+use boxproof::known::{self, KNOWN_SCHEMA, KnownFailures};
+use boxproof::project::{PROJECT_SCHEMA, ProjectFile};
 use boxproof_cases::protocol::{
     ClaimLevel, Command, EnvBase, Mode, Network, Policy, Protect, Run, RunRequest, TmpPolicy,
 };
@@ -278,13 +279,35 @@ fn every_claim_of_a_shipped_manifest_says_how_it_is_known() {
 }
 
 #[test]
-fn the_checked_in_schema_is_fresh() {
-    let file = Path::new(BACKENDS).join("schema/manifest.schema.json");
-    if std::env::var_os("UPDATE_SCHEMAS").is_some() {
-        std::fs::write(&file, schema()).unwrap();
+fn the_checked_in_schemas_are_fresh() {
+    for (place, fresh) in [
+        (MANIFEST_SCHEMA, schema()),
+        (KNOWN_SCHEMA, known::schema()),
+        (PROJECT_SCHEMA, ProjectFile::schema()),
+    ] {
+        let file = Path::new(env!("CARGO_MANIFEST_DIR")).parent().unwrap().join(place);
+        if std::env::var_os("UPDATE_SCHEMAS").is_some() {
+            std::fs::write(&file, &fresh).unwrap();
+        }
+        let checked_in = std::fs::read_to_string(&file).unwrap_or_default();
+        assert!(checked_in == fresh, "{} is stale: run with UPDATE_SCHEMAS=1", file.display());
     }
-    let checked_in = std::fs::read_to_string(&file).unwrap_or_default();
-    assert!(checked_in == schema(), "{} is stale: run with UPDATE_SCHEMAS=1", file.display());
+}
+
+#[test]
+fn each_shipped_file_names_its_schema_for_editors() {
+    let line = |place| boxproof_cases::schema::editor_line(place);
+    for entry in std::fs::read_dir(BACKENDS).unwrap() {
+        let file = entry.unwrap().path();
+        let name = file.file_name().unwrap().to_str().unwrap();
+        // Lists of the program's own have no schema.
+        if !name.ends_with(".yaml") || ["plain.yaml", "versions.yaml"].contains(&name) {
+            continue;
+        }
+        let is_list = name.ends_with(".known.yaml");
+        let first = line(if is_list { KNOWN_SCHEMA } else { MANIFEST_SCHEMA });
+        assert!(std::fs::read_to_string(&file).unwrap().starts_with(&first), "{name}: {first}");
+    }
 }
 
 /// The YAML blocks of the guide.

@@ -1,7 +1,7 @@
 //! Every other verb than `run`, and the help.
 #![allow(clippy::unwrap_used, reason = "a test that cannot go on has failed")]
 
-use crate::support::{DENIED, IMPOSSIBLE, NOT_INSTALLED, Place, WORKS, as_we_are, has};
+use crate::support::{DENIED, IMPOSSIBLE, NOT_INSTALLED, Place, Ran, WORKS, as_we_are, has};
 use rstest::rstest;
 use serde_json::Value;
 
@@ -63,12 +63,20 @@ fn lint_is_silent_about_a_good_corpus() {
 }
 
 #[rstest]
-#[case("is refused.", "should be refused", "fs/denied.yaml: purpose-sentence: ")]
-#[case("EROFS, EACCES, EPERM", "ENOENT", "fs/denied.yaml: vague-reason: ")]
-#[case("needs: [fs.write]\n", "", "fs/denied.yaml: no-claim: ")]
-#[case("twin: {writable: [$OUT]}", "twin: {writable: []}", "fs/denied.yaml: twin-same: ")]
-#[case("probe: write", "probe: wriet", "fs/denied.yaml: probe-call: ")]
-#[case("text: evil", "txet: evil", "fs/denied.yaml: probe-call: ")]
+#[case("is refused.", "should be refused", "fs/denied.yaml:1:10: purpose-sentence: ")]
+#[case("EROFS, EACCES, EPERM", "ENOENT", "fs/denied.yaml:6:1: vague-reason: ")]
+#[case("needs: [fs.write]\n", "", "fs/denied.yaml:5:1: no-claim: ")]
+#[case("twin: {writable: [$OUT]}", "twin: {writable: []}", "fs/denied.yaml:7:1: twin-same: ")]
+#[case(
+    "probe: write",
+    "probe: wriet",
+    "fs/denied.yaml:5:14: probe-call: fs/denied: unknown probe `wriet`: did you mean `write`?"
+)]
+#[case(
+    "text: evil",
+    "txet: evil",
+    "fs/denied.yaml:5:35: probe-call: fs/denied: probe write has no argument `txet`: did you mean `text`?"
+)]
 fn lint_finds_what_should_be_better(#[case] from: &str, #[case] to: &str, #[case] finding: &str) {
     let place = Place::with(&[("exec/works", WORKS), ("fs/denied", &DENIED.replace(from, to))]);
     let ran = place.boxproof("lint", &[]);
@@ -269,4 +277,195 @@ fn judge_derives_the_verdicts_from_the_record_alone() {
     has(&place.run(&["judge", &record]).exits(2).stderr, "its observations cannot be read");
     changed(|row| row.evidence = None);
     has(&place.run(&["judge", &record]).exits(2).stderr, "without observations");
+}
+
+// Starters, schemas and the manual
+
+#[test]
+fn new_writes_files_that_load_at_once_and_overwrites_none() {
+    let place = Place::new();
+    let new = |args: &[&str]| {
+        let mut command = place.command(&[&["new"], args].concat());
+        Ran::from_output(&command.current_dir(place.path("")).output().unwrap())
+    };
+    assert_eq!(new(&["backend", "my-box"]).exits(0).stdout, "my-box.yaml\n");
+    assert_eq!(new(&["case", "fs/rule"]).exits(0).stdout, "cases/fs/rule.yaml\n");
+    new(&["case", "net/rule"]).exits(0);
+    let lint = place.run(&["lint", "--cases", &place.arg("cases")]);
+    has(lint.exits(0).last_line(), "0 findings in 2 cases");
+    let shown = place.run(&["backend", "show", &place.arg("my-box.yaml")]);
+    assert_eq!(shown.exits(0).stderr, "");
+    let kept = std::fs::read_to_string(place.path("my-box.yaml")).unwrap();
+    has(&new(&["backend", "my-box"]).exits(2).stderr, "my-box.yaml: is there already");
+    has(&new(&["case", "fs/rule"]).exits(2).stderr, "rule.yaml: is there already");
+    assert_eq!(std::fs::read_to_string(place.path("my-box.yaml")).unwrap(), kept);
+    has(&new(&["backend", "../my-box"]).exits(2).stderr, "use a-z, 0-9 and -");
+    has(&new(&["case", "rule"]).exits(2).stderr, "write AREA/NAME");
+}
+
+#[test]
+fn schemas_and_capabilities_are_printed_from_the_program_alone() {
+    let place = Place::new();
+    has(&place.run(&["schema"]).exits(0).stdout, "\nmanifest              One backend, ");
+    let printed = place.run(&["schema", "case"]);
+    let schema: Value = serde_json::from_str(&printed.exits(0).stdout).unwrap();
+    assert!(schema["$defs"]["Capability"]["enum"].as_array().unwrap().contains(&"fs.write".into()));
+    has(&place.run(&["schema", "cas"]).exits(2).stderr, "no schema `cas`: did you mean `case`?");
+    let place = Place::with(&[("exec/works", WORKS), ("fs/denied", DENIED)]);
+    let listed = place.boxproof("capabilities", &["--format", "json"]);
+    let listed: Value = serde_json::from_str(&listed.exits(0).stdout).unwrap();
+    let find = |name: &str| listed.as_array().unwrap().iter().find(|row| row["name"] == name);
+    assert_eq!(find("fs.write").unwrap()["cases"], 1);
+    assert_eq!(find("net.none").unwrap()["cases"], 0);
+}
+
+#[test]
+fn completions_and_manual_pages_know_every_verb() {
+    let place = Place::new();
+    let script = place.run(&["completions", "bash"]);
+    has(&script.exits(0).stdout, "--last-failed");
+    assert_cmd::Command::new("bash").args(["-n"]).write_stdin(&*script.stdout).assert().success();
+    has(&place.run(&["completions", "tcsh"]).exits(2).stderr, "invalid value 'tcsh'");
+    has(&place.run(&["man", "run"]).exits(0).stdout, ".TH boxproof-run 1");
+    has(&place.run(&["man", "rum"]).exits(2).stderr, "no verb `rum`: did you mean `run`?");
+    place.run(&["man", "--out", &place.arg("man1")]).exits(0);
+    for page in ["boxproof.1", "boxproof-run.1", "boxproof-backend-check.1"] {
+        has(&std::fs::read_to_string(place.path("man1").join(page)).unwrap(), "boxproof");
+    }
+}
+
+// The project file
+
+/// The project file of the place: a backend and cases by path, from the file on.
+const PROJECT: &str = "[run]\nbackends = [\"tools/none.yaml\"]\ncases = [\"corpus\", \"more\"]\n\
+                       filters = [\"exec/**\"]\njobs = 1\n";
+
+/// A manifest of no sandbox.
+const BARE: &str = "name: bare\nsummary: No sandbox.\nkind: bare\n";
+
+#[test]
+fn run_alone_does_what_the_project_file_says_from_anywhere_in_the_repository() {
+    let place = Place::with(&[("exec/works", WORKS), ("fs/denied", DENIED)]);
+    let more = WORKS.replace("says hello", "says it again").replace("R-test", "R-fs-workspace");
+    for (file, text) in
+        [("boxproof.toml", PROJECT), ("tools/none.yaml", BARE), ("more/exec/more.yaml", &more)]
+    {
+        place.write(file, text);
+    }
+    for directory in [".git", "deep/er"] {
+        std::fs::create_dir_all(place.path(directory)).unwrap();
+    }
+    let (scratch, record) = (place.arg("scratch"), place.arg("record.ndjson"));
+    let at = |directory: &str, args: &[&str]| {
+        let mut command = place.command(args);
+        Ran::from_output(&command.current_dir(place.path(directory)).output().unwrap())
+    };
+    let run = ["run", "--scratch", &scratch, "--report", &record];
+    let ran = at("deep/er", &[&run[..], as_we_are()].concat());
+    assert_eq!(ran.exits(0).last_line(), "2 cases: 2 pass");
+    has(&ran.stderr, "settings of ../../boxproof.toml");
+    let again = place.record("record.ndjson")[1]["reproduce"].as_str().unwrap().to_owned();
+    has(&again, "--backend ../../tools/none.yaml");
+    has(&again, "--cases ../../corpus --cases ../../more");
+    // What is typed takes precedence.
+    assert_eq!(at("", &["list"]).exits(0).last_line(), "2 cases");
+    assert_eq!(at("", &["list", "area:fs"]).exits(0).last_line(), "1 cases");
+    let typed = at("", &["list", "--cases", "more"]);
+    assert_eq!(typed.exits(0).last_line(), "1 cases");
+    has(&at("", &["list", "--no-project", "net/tcp4"]).exits(0).stdout, "net/tcp4  must");
+    // No repository, no project above.
+    std::fs::remove_dir(place.path(".git")).unwrap();
+    has(&at("deep/er", &["list", "net/tcp4"]).exits(0).stdout, "net/tcp4  must");
+    let file = place.arg("boxproof.toml");
+    let named = at("deep/er", &["list", "--project", &file]);
+    assert_eq!(named.exits(0).last_line(), "2 cases");
+    place.write("boxproof.toml", &PROJECT.replace("jobs", "job"));
+    has(&at("", &["list"]).exits(2).stderr, "boxproof.toml:5: run.job: unknown field `job`");
+    place.write("boxproof.toml", PROJECT);
+    place.write("more/exec/works.yaml", &more);
+    has(
+        &at("", &["list"]).exits(2).stderr,
+        "more/exec/works.yaml: corpus/exec/works.yaml is the same",
+    );
+    place.is_clean();
+}
+
+#[test]
+fn a_project_file_of_another_account_is_refused() {
+    if !nix::unistd::geteuid().is_root() {
+        return;
+    }
+    let place = Place::with(&[("exec/works", WORKS)]);
+    place.write("boxproof.toml", PROJECT);
+    place.write("tools/none.yaml", BARE);
+    let file = place.path("boxproof.toml");
+    std::os::unix::fs::chown(&file, Some(4321), None).unwrap();
+    let list = || {
+        let mut command = place.command(&["list"]);
+        Ran::from_output(&command.current_dir(place.path("")).output().unwrap())
+    };
+    has(&list().exits(2).stderr, "it belongs to uid 4321, as neither you nor this directory do");
+    std::os::unix::fs::chown(place.path(""), Some(4321), None).unwrap();
+    std::fs::create_dir_all(place.path("more")).unwrap();
+    assert_eq!(list().exits(0).last_line(), "1 cases");
+}
+
+// Corpora of one's own
+
+#[test]
+fn everything_that_is_wrong_is_told_at_once_by_clickable_places() {
+    let wrong = DENIED
+        .replace("needs: [fs.write]", "needs: [fs.wrte]")
+        .replace("level", "levl")
+        .replace("fixture:", "levl: must\nfixture:");
+    let place = Place::with(&[
+        ("fs/one", &wrong),
+        (
+            "fs/two",
+            &DENIED
+                .replace("refused.", "denied.")
+                .replace("R-test-not", "R-tset-not")
+                .replace("$OUT/f: k", "$OTU/f: k"),
+        ),
+        ("fs/three", &DENIED.replace("probe: write", "probe: wriet")),
+    ]);
+    place.write("corpus/requirements/own.yaml", "\u{feff}R-own: {text: It works., source: s}\n");
+    let mut command = place.command(&["lint", "--cases", "corpus"]);
+    let ran = Ran::from_output(&command.current_dir(place.path("")).output().unwrap());
+    for part in [
+        "corpus/fs/one.yaml:3:9: needs[0]: ",
+        "corpus/fs/one.yaml:4:1: levl: unknown field `levl`: did you mean `level`?",
+        "corpus/fs/two.yaml:2:14: requirement: unknown requirement R-tset-not: near it are R-test",
+        "corpus/fs/two.yaml:4:11: fixture: unknown variable $OTU: did you mean $OUT?",
+        "corpus/fs/three.yaml:5:14: probe-call: fs/three: unknown probe `wriet`: did you mean",
+    ] {
+        has(&ran.exits(2).stderr, part);
+    }
+    assert_eq!(ran.stderr.lines().count(), 6, "{}", ran.stderr);
+    // Requirements of its own are covered, others are covered elsewhere.
+    for name in ["fs/one", "fs/two", "fs/three"] {
+        place.write(
+            &format!("corpus/{name}.yaml"),
+            &DENIED.replace("refused.", &format!("refused ({name}).")),
+        );
+    }
+    let ran = place.boxproof("lint", &[]);
+    has(&ran.exits(2).stdout, "own.yaml:1:1: coverage: R-own lacks a case where it is allowed");
+    has(&ran.stdout, "coverage: R-test lacks a case where it is allowed");
+    assert_eq!(ran.last_line().split(' ').next(), Some("3"), "{}", ran.stdout);
+}
+
+#[test]
+fn known_failures_of_the_built_in_corpus_are_not_unused_in_another() {
+    let place = Place::with(&[("exec/works", WORKS)]);
+    place.write("box.yaml", BARE);
+    let row = |case: &str| {
+        format!("- {{case: {case}, verdict: under-block, signature: oracle, reason: R.}}\n")
+    };
+    place.write("box.known.yaml", &row("net/tcp4"));
+    let ran = place.boxproof("run", &["--backend", &place.arg("box.yaml")]);
+    assert_eq!(ran.exits(0).stderr, "");
+    place.write("box.known.yaml", &row("net/no-such-case"));
+    let ran = place.boxproof("run", &["--backend", &place.arg("box.yaml")]);
+    has(&ran.exits(1).stderr, "known failure net/no-such-case: no case it matches was judged");
 }

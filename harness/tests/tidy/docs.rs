@@ -1,7 +1,7 @@
 //! Truth of the pages: relative links have targets, modules and packages exist, commands parse.
 
 use boxproof::cli::Cli;
-use clap::Parser;
+use clap::{CommandFactory, Parser};
 
 use super::crates;
 use super::tree::{File, Tree};
@@ -82,6 +82,24 @@ pub(crate) fn commands(tree: &Tree) -> Vec<String> {
         Some(format!("{page}: `{line}` does not parse: {why}"))
     };
     all_commands(tree).into_iter().filter_map(parse).collect()
+}
+
+/// Checks that each verb's help has an example, and that the program understands it.
+pub(crate) fn help_examples(_: &Tree) -> Vec<String> {
+    let program = Cli::command();
+    let of_verb = |verb: &clap::Command| -> Vec<String> {
+        let help = verb.get_after_help().map(ToString::to_string).unwrap_or_default();
+        // A remark stands apart.
+        let bare = |line| str::trim(line).split("   ").next().unwrap_or_default();
+        let lines = help.lines().map(bare).filter(|line| line.starts_with("boxproof "));
+        let own = format!("boxproof {}", verb.get_name());
+        let about = |line: &str| line.split_whitespace().take(2).collect::<Vec<_>>().join(" ");
+        let faults =
+            lines.clone().filter_map(|line| Some(format!("`{line}`: {}", parse(line).err()?)));
+        let none = !lines.clone().any(|line| about(line) == own);
+        faults.chain(none.then(|| format!("the help of `{own}` has no example"))).collect()
+    };
+    program.get_subcommands().flat_map(of_verb).collect()
 }
 
 /// Lists every command of every page, with its page.

@@ -27,7 +27,7 @@ fn has_word(line: &str, word: &str) -> bool {
 /// The modules that may touch the operating system: a file, or a directory with all below it; and
 /// the reason.
 const OS: &[(&str, &str)] = &[
-    ("cases/src/suite.rs", "reads the corpus"),
+    ("cases/src/suite/directories.rs", "reads the corpus"),
     ("harness/src/backend/context.rs", "templates ask whether a path exists"),
     ("harness/src/backend/program.rs", "looks programs up"),
     ("harness/src/backend/resolve.rs", "reads manifests and asks backends"),

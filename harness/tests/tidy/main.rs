@@ -34,6 +34,7 @@ type Rule = fn(&Tree) -> Vec<String>;
 #[case::links(docs::links)]
 #[case::code_map(docs::code_map)]
 #[case::commands(docs::commands)]
+#[case::help_examples(docs::help_examples)]
 #[case::packages(docs::packages)]
 #[case::words(words::ratchets)]
 fn the_house_is_tidy(#[case] rule: Rule) {

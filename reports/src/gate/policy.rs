@@ -275,14 +275,6 @@ impl GatePolicy {
         }
         self.timing.as_ref().map_or(Ok(()), TimingPolicy::check)
     }
-
-    /// The JSON Schema of a policy file.
-    #[must_use]
-    pub fn schema() -> serde_json::Value {
-        let mut schema = schemars::schema_for!(Self);
-        schema.insert("title".to_owned(), "boxproof.toml, the policy of boxproof gate".into());
-        schema.to_value()
-    }
 }
 
 /// Returns whether `text` is a day, YYYY-MM-DD.

@@ -5,7 +5,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 /// The question of one case, in the language of cases, variables as written; for people. Each text
-/// is empty if the case says nothing, and at most [`super::STREAM_LIMIT`] bytes long.
+/// is empty if the case says nothing, and of bounded length.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct CaseQuestion {

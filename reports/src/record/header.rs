@@ -10,7 +10,7 @@ use sha2::{Digest, Sha256};
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Header {
-    /// Version of the record format; see [`super::FORMAT`].
+    /// Version of the record format.
     pub format: u32,
     /// Version of the harness.
     pub harness: String,

@@ -3,6 +3,7 @@
 
 use std::io::BufRead;
 
+use boxproof_cases::schema::address;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use sha2::{Digest, Sha256};
@@ -177,6 +178,7 @@ fn check_format(line: &[u8]) -> Result<(), TimingError> {
 #[must_use]
 pub fn schema() -> serde_json::Value {
     let mut schema = schemars::schema_for!(TimingLine);
+    schema.insert("$id".to_owned(), address("reports/schema/timing-record.schema.json").into());
     schema.insert("title".to_owned(), "boxproof timing record, one line".into());
     schema.to_value()
 }

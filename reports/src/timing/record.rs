@@ -21,7 +21,7 @@ pub struct TimingRecord {
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct TimingHeader {
-    /// Version of the format; see [`TimingHeader::FORMAT`].
+    /// Version of the format.
     pub format: u32,
     /// Version of the harness that measured.
     pub harness: String,
