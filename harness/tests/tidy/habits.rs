@@ -10,6 +10,12 @@ pub(crate) fn heads(tree: &Tree) -> Vec<String> {
         .collect()
 }
 
+/// Checks that a module with children is `name.rs` beside `name/`: one way, and no two tabs of a name.
+pub(crate) fn module_files(tree: &Tree) -> Vec<String> {
+    let old = tree.rust().filter(|f| f.path.contains("/src/") && f.path.ends_with("/mod.rs"));
+    old.map(|file| format!("{}: name it like its directory, beside it", file.path)).collect()
+}
+
 /// Checks that no test is switched off: one that cannot run is an error of the house.
 pub(crate) fn no_ignored_tests(tree: &Tree) -> Vec<String> {
     tree.rust().flat_map(|file| file.places(|line| line.contains("#[ignore"))).collect()

@@ -103,12 +103,19 @@ const TABLES: [&str; 2] = ["nix::errno::Errno", "nix::sys::signal::Signal"];
 
 /// Checks that every module that is not marked above is pure.
 pub(crate) fn pure_modules(tree: &Tree) -> Vec<String> {
-    let marked = |path: &str| OS.iter().any(|(place, _)| path.starts_with(place));
+    let marked = |path: &str| OS.iter().any(|(place, _)| covers(place, path));
     let pure = tree.rust().filter(|f| f.path.contains("/src/") && !f.is_test() && !marked(&f.path));
     pure.flat_map(|file| {
         touched(file).into_iter().map(|word| format!("{}: `{word}` in a pure module", file.path))
     })
     .collect()
+}
+
+/// Returns whether `place` is `path`, or a directory (`x/`) that `path` is in or the module file (`x.rs`) of.
+fn covers(place: &str, path: &str) -> bool {
+    let directory = place.strip_suffix('/');
+    path.starts_with(place)
+        || directory.is_some_and(|directory| path.strip_suffix(".rs") == Some(directory))
 }
 
 /// Lists the words by which the code of `file` touches the operating system, its tests apart.

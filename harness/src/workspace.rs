@@ -6,7 +6,7 @@ mod directories;
 mod fixture;
 mod listeners;
 mod nested;
-#[cfg_attr(not(target_os = "linux"), path = "no_network.rs")]
+#[cfg_attr(not(target_os = "linux"), path = "workspace/no_network.rs")]
 mod network;
 mod origin;
 mod snapshot;

@@ -7,7 +7,7 @@ pub(crate) mod measured_child;
 #[cfg(target_os = "linux")]
 mod nested;
 mod nested_places;
-#[cfg_attr(not(target_os = "linux"), path = "no_network.rs")]
+#[cfg_attr(not(target_os = "linux"), path = "sys/no_network.rs")]
 pub(crate) mod network;
 #[cfg(any(test, target_os = "macos"))]
 mod procargs;
@@ -15,12 +15,12 @@ mod process;
 mod process_state;
 #[cfg(target_os = "linux")]
 pub(crate) mod syscall_names;
-#[cfg_attr(not(target_os = "linux"), path = "no_syscall_trace.rs")]
+#[cfg_attr(not(target_os = "linux"), path = "sys/no_syscall_trace.rs")]
 pub(crate) mod syscall_trace;
-#[cfg_attr(target_os = "linux", path = "linux.rs")]
-#[cfg_attr(target_os = "macos", path = "macos.rs")]
+#[cfg_attr(target_os = "linux", path = "sys/linux.rs")]
+#[cfg_attr(target_os = "macos", path = "sys/macos.rs")]
 mod system;
-#[cfg_attr(not(target_os = "linux"), path = "no_title.rs")]
+#[cfg_attr(not(target_os = "linux"), path = "sys/no_title.rs")]
 mod title;
 
 #[cfg(target_os = "linux")]
