@@ -6,6 +6,7 @@ mod crates;
 mod docs;
 mod habits;
 mod layers;
+mod lists;
 mod rust;
 mod sizes;
 mod tree;
@@ -37,6 +38,7 @@ type Rule = fn(&Tree) -> Vec<String>;
 #[case::commands(docs::commands)]
 #[case::help_examples(docs::help_examples)]
 #[case::packages(docs::packages)]
+#[case::lists(lists::lists)]
 #[case::words(words::ratchets)]
 fn the_house_is_tidy(#[case] rule: Rule) {
     let found = rule(&Tree::real());
@@ -82,6 +84,8 @@ const SLEEP: &str = "//! H.\nfn f() { std::thread::sleep(x); }";
 #[case(docs::commands, "B.md", "Type `boxproof run --no-such-flag x`.", "no-such-flag")]
 #[case(docs::commands, "B.md", "```\n$ boxproof list --backend 'it\n```", "quote")]
 #[case(docs::packages, "B.md", "`cargo test -p boxprof`", "boxprof")]
+#[case(lists::lists, "harness/README.md", "| 0 |", "| 5 |")]
+#[case(lists::lists, "harness/README.md", "", "`boxproof run")]
 #[case(words::ratchets, "cases/src/a.rs", "/// What it is.\nstruct A;", "question")]
 #[case(words::ratchets, "cases/src/a.rs", "struct A;", "one-word")]
 fn every_rule_can_complain(
