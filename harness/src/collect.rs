@@ -21,6 +21,7 @@ use crate::judge::Judgement;
 use crate::known::{CaseOutcome, KnownFailures as Listed, KnownRow, RunSetting, StaleReason};
 use crate::plan::{PlannedAction, RunPlan};
 use crate::session_request::SessionRequest;
+use crate::shell_quoting::shell_word;
 use crate::tries::{BlindLooks, JudgedPairs, RunTries};
 use arms::{arm_rows, bounded};
 
@@ -290,7 +291,7 @@ fn concluded(
 
 /// Returns `row` with what was seen of its case and concluded from that.
 pub fn with_judgement(row: CaseRow, execution: &CaseExecution, judgement: &Judgement) -> CaseRow {
-    let arms = arm_rows(execution);
+    let arms = arm_rows(execution, judgement.verdict);
     CaseRow {
         verdict: judgement.verdict,
         reason: judgement.reason.clone(),
@@ -308,7 +309,7 @@ pub fn earlier_try((execution, judgement): &(CaseExecution, Judgement)) -> Earli
         verdict: judgement.verdict,
         reason: judgement.reason.clone(),
         message: bounded(&judgement.message),
-        arms: arm_rows(execution),
+        arms: arm_rows(execution, judgement.verdict),
     }
 }
 
@@ -324,15 +325,6 @@ fn with_look(row: CaseRow, look: Option<&BlindLook>) -> CaseRow {
 /// Returns what a record tells of a second look.
 pub fn told_look(look: &BlindLook) -> BlindLook {
     BlindLook { saw: bounded(&look.saw), ..look.clone() }
-}
-
-/// Quotes `word` so that a shell takes it for one word.
-pub(crate) fn shell_word(word: &str) -> String {
-    let plain = |b: u8| b.is_ascii_alphanumeric() || b"_-./:@%+,=".contains(&b);
-    if !word.is_empty() && word.bytes().all(plain) {
-        return word.to_owned();
-    }
-    format!("'{}'", word.replace('\'', "'\\''"))
 }
 
 fn with_outcome(row: CaseRow, listed: &Listed, setting: &RunSetting) -> CaseRow {
@@ -425,6 +417,7 @@ mod tests {
 
     fn run(exit: ProcessExit) -> RunReport {
         RunReport {
+            command: "box -- act".to_owned(),
             exit,
             stdout: CapturedStream {
                 text: "said".to_owned(),
@@ -507,6 +500,9 @@ mod tests {
             arms,
             [ArmName::Control, ArmName::Confined].into_iter().zip(exits).collect::<Vec<_>>()
         );
+        let commands: Vec<&str> = row.arms.iter().map(|arm| arm.command.as_str()).collect();
+        let backend_command = if verdict == Verdict::Pass { "" } else { "box -- act" };
+        assert_eq!(commands, ["", backend_command]);
         assert!(row.arms[0].stdout.truncated && !row.arms[0].stderr.truncated);
         let again = "boxproof run 'area/case' --backend box --verbose --cases c";
         assert_eq!(row.reproduce.as_deref(), Some(again));

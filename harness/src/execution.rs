@@ -127,6 +127,9 @@ pub struct BrokenStep {
 /// One run of the judged act.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct RunReport {
+    /// The command line that was started, for a shell, with the names of the arm's places as variables.
+    #[serde(default)]
+    pub command: String,
     /// The exit of the backend's process.
     pub exit: ProcessExit,
     /// Its stdout, without the probe's lines.

@@ -227,7 +227,7 @@ fn matters(case: &Case) -> Vec<String> {
 }
 
 fn repeat_commands(case: &Case) -> Vec<String> {
-    let id = crate::collect::shell_word(case.id.as_str());
+    let id = crate::shell_quoting::shell_word(case.id.as_str());
     vec![
         format!("boxproof run {id} --backend BACKEND --verbose"),
         format!("boxproof repro {id} --backend BACKEND --export DIR"),

@@ -38,6 +38,7 @@ pub mod scratch;
 pub mod selection;
 pub mod session;
 pub mod session_request;
+mod shell_quoting;
 mod shortage;
 pub mod starter;
 mod strays;

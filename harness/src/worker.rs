@@ -232,6 +232,7 @@ mod tests {
         let result_fault = Some("no result".to_owned());
         let stderr = CapturedStream::default();
         let run = RunReport {
+            command: "sh -c true".to_owned(),
             exit,
             stdout,
             stderr,

@@ -7,9 +7,9 @@ use boxproof_cases::{LoadError, Suite};
 
 use super::project::ProjectArgs;
 use super::{CliFailure, lint, note};
-use crate::collect::shell_word;
 use crate::project::RunSettings;
 use crate::selection::{CaseSelection, SlowCases};
+use crate::shell_quoting::shell_word;
 
 /// The corpus.
 #[derive(Debug, Clone, clap::Args)]

@@ -7,7 +7,7 @@ use std::fmt::Write;
 use super::user::settle_questions;
 use super::{CliFailure, me, print};
 use crate::backend::{MissingProgram, lacks, pinned_versions, shipped_names};
-use crate::collect::shell_word;
+use crate::shell_quoting::shell_word;
 
 /// Package manager → package → version.
 type VersionPins = BTreeMap<String, BTreeMap<String, String>>;

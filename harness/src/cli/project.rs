@@ -6,9 +6,9 @@ use std::path::{Path, PathBuf};
 use nix::unistd::geteuid;
 
 use super::CliFailure;
-use crate::collect::shell_word;
 use crate::plain_file;
 use crate::project::{PROJECT_FILE, ProjectFile, RunSettings};
+use crate::shell_quoting::shell_word;
 
 /// The choice of the project file.
 #[derive(Debug, Clone, Default, clap::Args)]

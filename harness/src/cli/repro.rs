@@ -191,8 +191,8 @@ fn show(subject: &ScriptSubject<'_>, args: &ReproArgs) -> Result<i32, CliFailure
     let text = preview(subject).map_err(CliFailure::usage)?;
     print_text(&format!(
         "{text}\n# `boxproof repro {} --backend {} --arm {} --export DIR` writes a script of it.\n",
-        crate::collect::shell_word(&args.id),
-        crate::collect::shell_word(&args.backend),
+        crate::shell_quoting::shell_word(&args.id),
+        crate::shell_quoting::shell_word(&args.backend),
         arm_word(subject.arm)
     ))?;
     Ok(0)

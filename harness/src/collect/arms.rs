@@ -1,7 +1,7 @@
 //! Rows of the record for the arms of a case.
 
 use boxproof_probes::ProbeRecord;
-use boxproof_reports::{ArmName, ArmRow, ExitRow, OracleRow, StreamText};
+use boxproof_reports::{ArmName, ArmRow, ExitRow, OracleRow, StreamText, Verdict};
 
 use crate::channel_observation::ChannelObservation;
 use crate::execution::{
@@ -9,13 +9,20 @@ use crate::execution::{
     RunReport,
 };
 
-/// Returns a row for every arm and for the answer.
-pub(super) fn arm_rows(execution: &CaseExecution) -> Vec<ArmRow> {
-    match execution {
+/// Returns a row for every arm and for the answer. Command lines are left to the arms of a backend that
+/// did not pass, as the others would double the record.
+pub(super) fn arm_rows(execution: &CaseExecution, verdict: Verdict) -> Vec<ArmRow> {
+    let mut rows: Vec<ArmRow> = match execution {
         CaseExecution::Arms(arms) => rows_of(arms, arm_row),
         CaseExecution::Channel(arms) => rows_of(arms, channel_row),
         CaseExecution::Answer(reply) => answer_row(reply).into_iter().collect(),
+    };
+    for row in &mut rows {
+        if verdict == Verdict::Pass || row.arm == ArmName::Control {
+            row.command.clear();
+        }
     }
+    rows
 }
 
 /// Returns a `row` for every arm that was executed.
@@ -39,6 +46,7 @@ fn answer_row(reply: &QueryReply) -> Option<ArmRow> {
     let told = serde_json::to_string(&answered.told).ok()?;
     Some(ArmRow {
         arm: ArmName::Confined,
+        command: String::new(),
         exit: answered.exit.map(ExitRow::Code),
         stdout: StreamText::from_bytes(told.as_bytes()),
         stderr: StreamText::from_bytes(answered.stderr.as_bytes()),
@@ -65,6 +73,7 @@ fn statuses(seen: &ChannelObservation) -> serde_json::Value {
 fn channel_row(arm: ArmName, seen: &ChannelObservation) -> ArmRow {
     ArmRow {
         arm,
+        command: String::new(),
         exit: seen.fault.is_none().then_some(ExitRow::Code(0)),
         stdout: StreamText::from_bytes(seen.lines.join("\n").as_bytes()),
         stderr: StreamText::from_bytes(seen.logs.as_bytes()),
@@ -78,6 +87,7 @@ fn arm_row(arm: ArmName, report: &ArmReport) -> ArmRow {
     let run = telling(report);
     ArmRow {
         arm,
+        command: run.map(|run| run.command.clone()).unwrap_or_default(),
         exit: run.map(|run| exit_row(&run.exit)),
         stdout: run.map(|run| stream_text(&run.stdout)).unwrap_or_default(),
         stderr: run.map(|run| stream_text(&run.stderr)).unwrap_or_default(),

@@ -149,6 +149,7 @@ fn report(case: &Case, kind: ArmKind) -> ArmReport {
 
 fn succeeded(case: &Case) -> RunReport {
     RunReport {
+        command: String::new(),
         exit: ProcessExit::Code(0),
         stdout: CapturedStream::default(),
         stderr: CapturedStream::default(),

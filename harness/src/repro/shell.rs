@@ -87,7 +87,7 @@ impl ScriptShell {
 
 /// Quotes `text` as one word that means itself.
 pub(super) fn quoted(text: &str) -> String {
-    crate::collect::shell_word(text)
+    crate::shell_quoting::shell_word(text)
 }
 
 #[cfg(test)]

@@ -57,6 +57,7 @@ pub(super) fn observe(
 impl RunReport {
     pub(super) fn bare(exit: ProcessExit) -> Self {
         Self {
+            command: String::new(),
             exit,
             stdout: Default::default(),
             stderr: Default::default(),

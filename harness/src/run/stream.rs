@@ -1,8 +1,11 @@
 //! The streams of one finished child, split into what the probe reported and what the command
 //! wrote, and made comparable.
 
+use std::ffi::OsString;
+
 use boxproof_cases::Case;
 use boxproof_cases::case::StreamExpect;
+use boxproof_reports::StreamText;
 use memchr::memmem::find;
 use sha2::{Digest, Sha256};
 
@@ -14,6 +17,7 @@ use crate::backend::{BackendEnding, BackendNoise, SpawnPlan, SpecialExit};
 use crate::execution::{
     CapturedStream, MomentStamp, OwnOutput, ProbeObservation, ProcessExit, RunReport,
 };
+use crate::shell_quoting::shell_word;
 use crate::workspace::ArmWorkspace;
 
 /// The part of a stream that is kept in the report, in bytes.
@@ -112,6 +116,7 @@ pub(super) fn read_streams(
         false => (quiet_out, quiet_err),
     };
     let report = RunReport {
+        command: command_line(&spawn.argv, workspace),
         exit,
         stdout: stream(&plain_out, workspace, &case.expect.stdout),
         stderr: stream(&plain_err, workspace, &case.expect.stderr),
@@ -129,6 +134,13 @@ pub(super) fn read_streams(
         stopped,
     };
     RawStreams { report, out, err }
+}
+
+/// Returns `argv` for a shell, with the names that differ from arm to arm as their variables.
+fn command_line(argv: &[OsString], workspace: &ArmWorkspace) -> String {
+    let words =
+        argv.iter().map(|word| shell_word(&workspace.neutral_text(&word.to_string_lossy())));
+    StreamText::from_bytes(words.collect::<Vec<_>>().join(" ").as_bytes()).text
 }
 
 /// Returns the meaning of `ending` by the manifest, where there is one.

@@ -25,9 +25,19 @@ const TWINS: [TwinState; 4] =
 struct CellData(usize, usize, usize, f64, Vec<(usize, f64)>, [usize; 5]);
 
 /// One arm but for its duration: name, end, stdout, whether cut, stderr, whether cut,
-/// observation, oracles as (what, holds, seen); all texts by number.
+/// observation, oracles as (what, holds, seen), command line; all texts by number.
 #[derive(Clone, PartialEq, Eq, Hash, Serialize)]
-struct ArmData(&'static str, usize, usize, bool, usize, bool, usize, Vec<(usize, bool, usize)>);
+struct ArmData(
+    &'static str,
+    usize,
+    usize,
+    bool,
+    usize,
+    bool,
+    usize,
+    Vec<(usize, bool, usize)>,
+    usize,
+);
 
 struct PageTables {
     texts: Interner<String>,
@@ -121,8 +131,10 @@ impl PageTables {
         let oracles = oracles.map(|o| (text(clean(&o.oracle)), o.holds, text(clean(&o.saw))));
         let oracles = oracles.collect();
         let (end, seen) = (text(end_words(arm.exit)), text(observation.unwrap_or_default()));
+        let command = text(clean(&arm.command));
         let (cut_out, cut_err) = (arm.stdout.truncated, arm.stderr.truncated);
-        self.arms.number(ArmData(name, end, stdout, cut_out, stderr, cut_err, seen, oracles))
+        self.arms
+            .number(ArmData(name, end, stdout, cut_out, stderr, cut_err, seen, oracles, command))
     }
 }
 

@@ -205,6 +205,10 @@ pub enum TwinState {
 pub struct ArmRow {
     /// The execution.
     pub arm: ArmName,
+    /// The command line that started the backend, for a shell, with the names of the arm's places as
+    /// variables; of twin and confined arm where the verdict is no pass.
+    #[serde(default, skip_serializing_if = "String::is_empty")]
+    pub command: String,
     /// The end of the arm; absent when it never started.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub exit: Option<ExitRow>,

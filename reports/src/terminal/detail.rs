@@ -12,7 +12,7 @@ const INDENT: usize = 4;
 /// The column at which the text of an arm starts.
 const ARM_INDENT: usize = 14;
 /// The parts of a case's question that are shown with a failure.
-const TOLD: [&str; 2] = ["act", "policy"];
+const TOLD: [&str; 3] = ["act", "policy", "twin"];
 /// The number of lines of a stream that are shown.
 const STREAM_LINES: usize = 3;
 
@@ -122,6 +122,10 @@ impl TerminalPage<'_> {
             facts.push(format!("{holding} of {} oracles hold", arm.oracles.len()));
         }
         let mut lines = wrap(&clean(&facts.join("; ")), self.width - ARM_INDENT);
+        if !arm.command.is_empty() {
+            let command = format!("command: {}", arm.command);
+            lines.extend(wrap(&clean(&command), self.width - ARM_INDENT));
+        }
         for oracle in arm.oracles.iter().filter(|oracle| !oracle.holds) {
             let text = match oracle.unread {
                 true => format!("not read: {}; {}", oracle.oracle, oracle.saw),

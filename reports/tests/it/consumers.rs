@@ -24,6 +24,7 @@ fn failing(text: &str, rows: usize) -> Run {
         reproduce: Some(text.to_owned()),
         arms: vec![boxproof_reports::ArmRow {
             arm: boxproof_reports::ArmName::Confined,
+            command: String::new(),
             exit: None,
             stdout: StreamText::from_bytes(text.as_bytes()),
             stderr: StreamText::from_bytes(text.as_bytes()),

@@ -220,6 +220,7 @@ fn matrix() -> Vec<Run> {
 fn under_block() -> CaseRow {
     let mut confined =
         arm(ArmName::Confined, ExitRow::Code(0), Some(json!({"succeeded": {"bytes": 4}})));
+    confined.command = "box --write $WS -- sh -c 'echo x > .git/hooks/x'".to_owned();
     confined.oracles = vec![
         oracle("unchanged .git/config", false, "sha256 9834876dcfb0, was 1b4f0e985197"),
         oracle("no process left", true, "none"),
@@ -323,6 +324,7 @@ fn xpass() -> CaseRow {
 fn arm(arm: ArmName, exit: ExitRow, observation: Option<serde_json::Value>) -> ArmRow {
     ArmRow {
         arm,
+        command: String::new(),
         exit: Some(exit),
         stdout: StreamText::default(),
         stderr: StreamText::default(),

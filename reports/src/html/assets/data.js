@@ -34,10 +34,10 @@ function cellAt(row, column) {
 
 function armAt(number, ms) {
   const text = (index) => data.texts[index];
-  const [name, end, stdout, stdoutCut, stderr, stderrCut, seen, oracles] = data.arms[number];
+  const [name, end, stdout, stdoutCut, stderr, stderrCut, seen, oracles, command] = data.arms[number];
   return {
     name, ms, end: text(end), seen: text(seen),
-    streams: [["stdout", text(stdout), stdoutCut], ["stderr", text(stderr), stderrCut]],
+    streams: [["command", text(command), false], ["stdout", text(stdout), stdoutCut], ["stderr", text(stderr), stderrCut]],
     oracles: oracles.map(([what, holds, saw]) => ({ what: text(what), holds, saw: text(saw) })),
   };
 }

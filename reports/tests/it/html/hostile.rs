@@ -89,6 +89,7 @@ fn row(text: &str, mark: &str, verdict: Verdict) -> CaseRow {
         }),
         arms: vec![ArmRow {
             arm: ArmName::Confined,
+            command: String::new(),
             exit: Some(ExitRow::Code(0)),
             stdout: stream(),
             stderr: stream(),

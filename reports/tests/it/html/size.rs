@@ -26,6 +26,7 @@ fn full_row(case: usize, backend: usize) -> CaseRow {
     };
     let arm = |arm, exit: i32, seen: Value, holds| ArmRow {
         arm,
+        command: String::new(),
         exit: Some(ExitRow::Code(exit)),
         stdout: StreamText::from_bytes(format!("case {case} wrote this\nand that\n").as_bytes()),
         stderr: StreamText::from_bytes(match exit {
