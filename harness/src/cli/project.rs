@@ -1,5 +1,6 @@
 //! The project file of the place where boxproof is called ([`ProjectArgs`]).
 
+use std::io;
 use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
 
@@ -78,7 +79,12 @@ pub(super) fn here() -> Result<(PathBuf, ProjectFile), CliFailure> {
 /// Looks for the project file here, and above as far as the root of the repository: a directory
 /// outside of any repository has no project but its own.
 fn found() -> Result<Option<PathBuf>, CliFailure> {
-    let here = std::env::current_dir()?;
+    let here = match std::env::current_dir() {
+        Ok(here) => here,
+        // A directory that is gone holds no file.
+        Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(None),
+        Err(error) => return Err(error.into()),
+    };
     let is_root = |directory: &Path| directory.join(".git").symlink_metadata().is_ok();
     let depth = here.ancestors().position(is_root).unwrap_or_default();
     let mut base = PathBuf::new();
@@ -93,16 +99,14 @@ fn found() -> Result<Option<PathBuf>, CliFailure> {
     Ok(None)
 }
 
-/// Refuses a file of another account: it names programs that are started. The owner of the working
-/// directory is trusted, as its files are.
+/// Refuses a file of another account: it names programs that are started. Root in the directory of a
+/// user would start the user's programs.
 fn check_owner(file: &Path, owner: u32) -> Result<(), CliFailure> {
-    let here = Path::new(".").metadata()?.uid();
-    if [0, here, geteuid().as_raw()].contains(&owner) {
+    if [0, geteuid().as_raw()].contains(&owner) {
         return Ok(());
     }
     Err(CliFailure::usage(format!(
-        "{}: it belongs to uid {owner}, as neither you nor this directory do: name it by \
-         --project, or say --no-project",
+        "{}: it belongs to uid {owner}, not to you: name it by --project, or say --no-project",
         file.display()
     )))
 }

@@ -138,8 +138,11 @@ pub(super) fn read_streams(
 
 /// Returns `argv` for a shell, with the names that differ from arm to arm as their variables.
 fn command_line(argv: &[OsString], workspace: &ArmWorkspace) -> String {
-    let words =
-        argv.iter().map(|word| shell_word(&workspace.neutral_text(&word.to_string_lossy())));
+    let root = workspace.root().to_string_lossy();
+    let words = argv.iter().map(|word| {
+        let word = workspace.neutral_text(&word.to_string_lossy());
+        shell_word(&word.replace(&*root, "$ARM"))
+    });
     StreamText::from_bytes(words.collect::<Vec<_>>().join(" ").as_bytes()).text
 }
 

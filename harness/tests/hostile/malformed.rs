@@ -85,7 +85,8 @@ fn fixtures(context: &RowContext) {
     for (fixture, message) in fixtures {
         lay_out(context, format!("{CASE}fixture: {fixture}\n").as_bytes());
         refuses_case(context, message);
-        refuses_case(context, "fs/one.yaml:5: fixture: ");
+        refuses_case(context, "fs/one.yaml:5:");
+        refuses_case(context, ": fixture: ");
         assert!(!planted.exists(), "{fixture}");
     }
 }
@@ -94,12 +95,15 @@ fn cases(context: &RowContext) {
     let deep = format!("{CASE}fixture: {}\n", "[".repeat(50_000));
     let more = |line: &str| format!("{CASE}{line}\n").into_bytes();
     let texts = [
-        (deep.into_bytes(), "fs/one.yaml:5: more than 64 lists"),
+        (deep.into_bytes(), "fs/one.yaml:5:1: more than 64 lists"),
         ([CASE.as_bytes(), b"# \xff\n"].concat(), "fs/one.yaml:5: not UTF-8"),
         (more(&format!("# {}", "x".repeat(2 << 20))), "fs/one.yaml: more than 1048576 bytes"),
-        (more("repeat: 4294967295"), "fs/one.yaml:5: repeat: 4294967295 is more than"),
-        (more("purpose: Again."), "fs/one.yaml:5: duplicate key `purpose`"),
-        (CASE.replace("sh: echo hello", "probe: nope").into_bytes(), "fs/one.yaml: probe-call: "),
+        (more("repeat: 4294967295"), "fs/one.yaml:5:1: repeat: 4294967295 is more than"),
+        (more("purpose: Again."), "fs/one.yaml:5:1: duplicate key `purpose`"),
+        (
+            CASE.replace("sh: echo hello", "probe: nope").into_bytes(),
+            "fs/one.yaml:3:14: probe-call: ",
+        ),
     ];
     for (text, message) in texts {
         lay_out(context, &text);

@@ -404,8 +404,10 @@ fn a_project_file_of_another_account_is_refused() {
         let mut command = place.command(&["list"]);
         Ran::from_output(&command.current_dir(place.path("")).output().unwrap())
     };
-    has(&list().exits(2).stderr, "it belongs to uid 4321, as neither you nor this directory do");
+    has(&list().exits(2).stderr, "it belongs to uid 4321, not to you");
     std::os::unix::fs::chown(place.path(""), Some(4321), None).unwrap();
+    has(&list().exits(2).stderr, "it belongs to uid 4321, not to you");
+    std::os::unix::fs::chown(&file, Some(0), None).unwrap();
     std::fs::create_dir_all(place.path("more")).unwrap();
     assert_eq!(list().exits(0).last_line(), "1 cases");
 }

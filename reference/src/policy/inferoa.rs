@@ -1,7 +1,7 @@
 //! Dialect `inferoa`: the `sandbox` block of a user's configuration file.
 //!
-//! [`SandboxBlock::parse`] reads one file and [`SandboxBlock::roots`] reads the disk. The results are a neutral
-//! policy ([`settle`]) and a report for people ([`status`]). Where upstream guesses or fails open,
+//! `SandboxBlock::parse` reads one file and `SandboxBlock::roots` reads the disk. The results are a neutral
+//! policy (`settle`) and a report for people (`status`). Where upstream guesses or fails open,
 //! this refuses.
 
 mod block;
