@@ -122,9 +122,7 @@ pub(super) fn read_streams(
         stderr: stream(&plain_err, workspace, &case.expect.stderr),
         observation,
         besides: spawn.besides.iter().map(|name| (*name).to_owned()).collect(),
-        ready: [&out, &err]
-            .iter()
-            .any(|b| !boxproof_probes::events(&workspace.probe_word, b).is_empty()),
+        ready: [&out, &err].iter().any(|bytes| has_events(bytes, workspace)),
         result,
         result_fault,
         special,
@@ -134,6 +132,11 @@ pub(super) fn read_streams(
         stopped,
     };
     RawStreams { report, out, err }
+}
+
+/// Returns whether the act told, under the arm's nonce, how far it was.
+fn has_events(bytes: &[u8], workspace: &ArmWorkspace) -> bool {
+    !boxproof_probes::events(&workspace.probe_word, bytes).is_empty()
 }
 
 /// Returns `argv` for a shell, with the names that differ from arm to arm as their variables.
