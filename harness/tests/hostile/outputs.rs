@@ -12,20 +12,10 @@ use nix::sys::stat::Mode;
 
 use crate::baseline::ALLOWED;
 use crate::context::{BOTH, FinishedRun, HostileRow, ORDINARY_ALONE, RowContext, User};
-use crate::support::{WORKS, has};
+use crate::support::{PUBLIC_KEY, SIGNING_KEY, WORKS, has};
 
 /// The number of programs at once.
 const ABREAST: usize = 4;
-
-/// The keys of RFC 8410.
-const KEY: &str = "-----BEGIN PRIVATE KEY-----
-MC4CAQAwBQYDK2VwBCIEINTuctv5E1hK1bbY8fdp+K06/nwoy/HU++CXqI9EdVhC
------END PRIVATE KEY-----
-";
-const PUBLIC: &str = "-----BEGIN PUBLIC KEY-----
-MCowBQYDK2VwAyEAGb9ECWmEzf6FQbrBZ9w7lshQhqowtrbLDFw4rXAxZuE=
------END PUBLIC KEY-----
-";
 
 pub(crate) fn rows() -> Vec<HostileRow> {
     let row = |name, check| HostileRow { name, users: BOTH, slow: false, check };
@@ -86,8 +76,8 @@ fn prepare(context: &RowContext) {
         context.place.write(name, text);
     }
     context.backend("tool", "exec \"$@\"");
-    context.place.write("key.pem", KEY);
-    context.place.write("public.pem", PUBLIC);
+    context.place.write("key.pem", SIGNING_KEY);
+    context.place.write("public.pem", PUBLIC_KEY);
     context.place.write("boxproof.toml", "[baseline]\nrecord = \"record.ndjson\"\n");
     let arg = |name: &str| context.place.arg(name);
     let (record, key) = (arg("record.ndjson"), arg("key.pem"));

@@ -1,6 +1,6 @@
 //! A record of repeated cases, and the signature of it: one run, of a backend that fails once.
 
-use crate::support::{Place, WORKS, has};
+use crate::support::{PUBLIC_KEY, Place, SIGNING_KEY, WORKS, has};
 
 /// Runs the command as it is, but for its second start, which says something else.
 const ONCE: &str = "name: once
@@ -15,15 +15,7 @@ echo start >> PLACE/starts
 exec \"$@\"
 ";
 
-/// The private key and the public key of RFC 8410, and a public key of another one.
-const KEY: &str = "-----BEGIN PRIVATE KEY-----
-MC4CAQAwBQYDK2VwBCIEINTuctv5E1hK1bbY8fdp+K06/nwoy/HU++CXqI9EdVhC
------END PRIVATE KEY-----
-";
-const PUBLIC: &str = "-----BEGIN PUBLIC KEY-----
-MCowBQYDK2VwAyEAGb9ECWmEzf6FQbrBZ9w7lshQhqowtrbLDFw4rXAxZuE=
------END PUBLIC KEY-----
-";
+/// The public key of another signer.
 const OTHER: &str = "-----BEGIN PUBLIC KEY-----
 MCowBQYDK2VwAyEAZHV6acynMIs45xcuWb++UsFeff3Uy8sJy0Rw9Nu4HBo=
 -----END PUBLIC KEY-----
@@ -56,7 +48,8 @@ fn a_case_that_fails_once_has_failed_and_its_record_is_signed_as_it_is() {
     let run = place.arg("run.ndjson");
     has(&place.run(&["judge", &run]).exits(0).stdout, "0 differences in 2 judged rows");
 
-    for (name, text) in [("key.pem", KEY), ("public.pem", PUBLIC), ("other.pem", OTHER)] {
+    for (name, text) in [("key.pem", SIGNING_KEY), ("public.pem", PUBLIC_KEY), ("other.pem", OTHER)]
+    {
         place.write(name, text);
     }
     let (key, public) = (place.arg("key.pem"), place.arg("public.pem"));

@@ -23,6 +23,17 @@ pub(crate) const BOXPROOF: &str = env!("CARGO_BIN_EXE_boxproof");
 /// The time after which a program counts as hung.
 const PATIENCE: Duration = Duration::from_secs(120);
 
+/// The private key of RFC 8410.
+pub(crate) const SIGNING_KEY: &str = "-----BEGIN PRIVATE KEY-----
+MC4CAQAwBQYDK2VwBCIEINTuctv5E1hK1bbY8fdp+K06/nwoy/HU++CXqI9EdVhC
+-----END PRIVATE KEY-----
+";
+/// The public key of [`SIGNING_KEY`].
+pub(crate) const PUBLIC_KEY: &str = "-----BEGIN PUBLIC KEY-----
+MCowBQYDK2VwAyEAGb9ECWmEzf6FQbrBZ9w7lshQhqowtrbLDFw4rXAxZuE=
+-----END PUBLIC KEY-----
+";
+
 /// A requirement for cases of a test's own.
 const REQUIREMENT: &str = "R-test: {text: It works., source: a test, polarity: positive}
 R-test-not: {text: It does not work., source: a test, polarity: negative}

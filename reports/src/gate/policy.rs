@@ -247,6 +247,27 @@ impl AcceptedChange {
     }
 }
 
+/// Checks the reason, the link and the last day of something that is accepted.
+///
+/// # Errors
+/// The first that has no meaning, with its remedy.
+pub(super) fn check_acceptance(
+    reason: &str,
+    link: &str,
+    expires: &str,
+) -> Result<(), &'static str> {
+    if reason.trim().is_empty() {
+        return Err("the reason is empty: say why it is accepted");
+    }
+    if !link.starts_with("https://") {
+        return Err("the link is no https:// address: say where it was decided");
+    }
+    if !is_day(expires) {
+        return Err("expires is no day: write YYYY-MM-DD");
+    }
+    Ok(())
+}
+
 impl GatePolicy {
     /// Checks a policy file for entries that no schema forbids and that have no meaning.
     ///
@@ -263,22 +284,15 @@ impl GatePolicy {
                 let found = &accepted.change;
                 return fault(&format!("change `{found}` is none of: {}", words.join(", ")));
             }
-            if accepted.reason.trim().is_empty() {
-                return fault("the reason is empty: say why it is accepted");
-            }
-            if !accepted.link.starts_with("https://") {
-                return fault("the link is no https:// address: say where it was decided");
-            }
-            if !is_day(&accepted.expires) {
-                return fault("expires is no day: write YYYY-MM-DD");
-            }
+            let AcceptedChange { reason, link, expires, .. } = accepted;
+            check_acceptance(reason, link, expires).or_else(fault)?;
         }
         self.timing.as_ref().map_or(Ok(()), TimingPolicy::check)
     }
 }
 
 /// Returns whether `text` is a day, YYYY-MM-DD.
-pub(super) fn is_day(text: &str) -> bool {
+fn is_day(text: &str) -> bool {
     let parts: Vec<&str> = text.split('-').collect();
     let number = |part: &str, length: usize, most: u32| {
         part.len() == length && part.parse().is_ok_and(|n: u32| (1..=most).contains(&n))

@@ -7,7 +7,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use super::freshness::{self, EvidenceOrigin};
-use super::policy::is_day;
+use super::policy::check_acceptance;
 use super::{GateDecision, GateInputs};
 use crate::timing::{LaneResult, TimingLane, TimingRecord, TimingVerdict, lane_line};
 
@@ -86,16 +86,9 @@ impl TimingPolicy {
             return Err(format!("timing: decided names {lane}, which is not among the lanes"));
         }
         for (number, accepted) in self.accept.iter().enumerate() {
-            let fault = |what: &str| Err(format!("timing accept number {}: {what}", number + 1));
-            if accepted.reason.trim().is_empty() {
-                return fault("the reason is empty: say why it is accepted");
-            }
-            if !accepted.link.starts_with("https://") {
-                return fault("the link is no https:// address: say where it was decided");
-            }
-            if !is_day(&accepted.expires) {
-                return fault("expires is no day: write YYYY-MM-DD");
-            }
+            let AcceptedRegression { reason, link, expires, .. } = accepted;
+            check_acceptance(reason, link, expires)
+                .map_err(|what| format!("timing accept number {}: {what}", number + 1))?;
         }
         Ok(())
     }
