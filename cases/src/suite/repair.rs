@@ -145,7 +145,7 @@ impl WrittenKeys {
         }
     }
 
-    /// Returns whether an error about `field` stands, whatever was taken out.
+    /// Returns whether an error about `field` does not follow from a part that was taken out.
     pub(super) fn is_sure(&self, field: &str) -> bool {
         let top = |field: &str| field.split('.').next().unwrap_or_default().to_owned();
         let is_related = |field: &str| RELATED.contains(&top(field).as_str());

@@ -103,7 +103,7 @@ fn sandbox_exec() -> HostAbility {
 }
 
 /// Returns what the end of sandbox-exec says about Seatbelt, and the remedy where it does not work:
-/// a process in a sandbox is refused a second one, whatever the profile allows.
+/// a process in a sandbox is refused a second one by every profile.
 fn seatbelt(ended: Result<(), String>) -> (FactObservation, &'static str) {
     match ended {
         Ok(()) => (Ok("runs".to_owned()), ""),

@@ -246,7 +246,7 @@ fn the_probe_and_the_reference_are_verbs_of_their_own() {
     assert_eq!(said["protocol"], 1);
 }
 
-/// Writes `run` as a record that is whole, whatever its rows say.
+/// Writes `run` as a record that is whole, for rows of any verdict.
 fn rewrite(path: &str, run: &boxproof_reports::Run) {
     let mut record = boxproof_reports::RecordWriter::new(Vec::new(), &run.header).unwrap();
     run.rows.iter().for_each(|row| record.row(row).unwrap());

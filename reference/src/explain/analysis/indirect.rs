@@ -43,7 +43,7 @@ const BAD_DESCRIPTOR: &str = "bad file descriptor";
 /// Words in messages about operations that require a capability and name no path.
 const PRIVILEGED: [&str; 6] = ["niceness", "priority", "mount:", "setuid", "setgid", "set groups"];
 
-/// What the shell of SQLite says of a file that it cannot use, whatever the reason.
+/// The text of the SQLite shell about a file that it cannot use, for any reason.
 static SQLITE: LazyLock<Option<Regex>> = LazyLock::new(|| {
     Regex::new(r#"(?m)(?:cannot open|cannot write to) "([^"\n]+)"|unable to open database: ([^\n]+?)(?: \(14\))?$"#).ok()
 });
