@@ -27,7 +27,7 @@ use crate::policy::path_rules::PathRules;
 use crate::sys;
 
 use crate::sys::case_insensitive as fold;
-pub(crate) use baseline::{PlatformEntry, cannot_execute};
+pub(crate) use baseline::{PlatformEntry, cannot_execute, is_platform};
 pub(crate) use globs::PatternExpansion;
 pub(crate) use links::ServiceLink;
 pub(crate) use paths::{ExistingPath, MissingPath, PathPassage};

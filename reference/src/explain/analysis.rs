@@ -3,8 +3,10 @@
 
 mod advice;
 mod indirect;
+mod recorded;
+mod search_path;
 
-use std::path::{Path, PathBuf};
+use std::path::Path;
 
 use boxproof_cases::protocol::Command;
 
@@ -61,24 +63,13 @@ impl<'a> FailureAnalysis<'a> {
             true => self.told_in(&ends(self.run.stdout), false),
             false => None,
         });
-        let found =
-            found.or_else(|| self.index(&stderr).or_else(|| self.database(&stderr)).map(alone));
+        let unsaid = || {
+            let unnamed = self.index(&stderr).or_else(|| self.database(&stderr));
+            unnamed.or_else(|| self.unfound(&stderr)).map(alone)
+        };
+        let found = found.or_else(unsaid);
         let quiet = || self.quiet(self.run.stderr.is_some().then_some(&stderr)).map(alone);
         found.or_else(quiet).or_else(|| self.found_no_service(&stderr).map(alone))
-    }
-
-    /// Returns the last refusal that the mechanism itself recorded and that can be the cause.
-    fn handed_over(&self, stderr: &str) -> Option<RunDenial> {
-        let refusal = |path: &PathBuf| {
-            let classes = [RefusalClass::Access, RefusalClass::Busy].into_iter();
-            let mut found =
-                classes.filter_map(|class| self.ground.refuses(path, AccessKind::Write, class));
-            let (rule, _) = found.next()?;
-            self.decides(path, "").then_some(())?;
-            Some(RunDenial { rule, op: Some("write"), path: Some(path.clone()), what: None })
-        };
-        let found = self.run.refused.iter().rev().find_map(refusal);
-        found.filter(|_| cause::ordinary(&lines(stderr)).is_none())
     }
 
     fn is_named(&self, denial: &RunDenial) -> bool {
@@ -354,7 +345,8 @@ impl<'a> FailureAnalysis<'a> {
         const UNREAD: i32 = 37;
         let code = self.run.exit_code?;
         let silent = stderr.is_some_and(|stderr| stderr.trim().is_empty());
-        if silent && code == UNWRITTEN && self.runs(&["curl"]) {
+        let unwritten = stderr.is_some_and(|stderr| stderr.starts_with("curl: (23) "));
+        if (silent || unwritten) && code == UNWRITTEN && self.runs(&["curl"]) {
             let mut named = self.roles.written().iter();
             return named.find_map(|path| self.at(path, AccessKind::Write, RefusalClass::Access));
         }

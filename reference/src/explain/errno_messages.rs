@@ -59,6 +59,7 @@ const PLAIN: &[(RefusalClass, &[&str])] = &[
             "can't cd to",
             ": not found",
             "(37) couldn't open file",
+            "nosuchfileexception",
         ],
     ),
     (RefusalClass::CrossDevice, &["invalid cross-device link", "cross-device link"]),
@@ -147,7 +148,12 @@ fn named(name: &str) -> Option<RefusalClass> {
 }
 
 /// Messages of programs that give one reason, or none, for every failure to use a file.
-const UNREASONED: [&str; 5] = [
+const UNREASONED: [&str; 10] = [
+    "unable to access jarfile",
+    "cannot find or open",
+    "not a git repository:",
+    "does not exist",
+    "file not found:",
     "cannot find module",
     "could not access",
     "failed to load external entity",

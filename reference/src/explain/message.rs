@@ -62,9 +62,13 @@ pub(super) fn read(line: &str) -> Option<RefusalMessage> {
     let line = line.trim_end();
     let (class, at) = errno_messages::find(line).or_else(|| errno_messages::unreasoned(line))?;
     let said = &line[at.clone()];
-    let mut found = match said.ends_with("cd to") || said.ends_with("open file") {
-        true => vec![line[at.end..].trim().to_owned()],
-        false => of_ruby(line).unwrap_or_else(|| paths(line, &at)),
+    let mut found = match ["cd to", "open file", "jarfile", "or open"]
+        .iter()
+        .any(|end| said.to_lowercase().ends_with(end))
+    {
+        // unzip goes on with the names that it tried besides.
+        true => line[at.end..].split(", ").take(1).map(|name| name.trim().to_owned()).collect(),
+        false => of_ruby(line).or_else(|| of_call(line)).unwrap_or_else(|| paths(line, &at)),
     };
     found.retain(|path| is_path(path));
     if let Some(name) = unquoted_for_shell(&line[..at.start]) {
@@ -82,6 +86,20 @@ pub(super) fn read(line: &str) -> Option<RefusalMessage> {
 /// Ruby's message behind the position: `FILE:LINE:in 'f': WHY @ CALL - PATH (Errno::NAME)`.
 static RUBY: LazyLock<Option<Regex>> =
     LazyLock::new(|| Regex::new(r" @ \w+ - (.+?)(?: \(Errno::\w+\))?$").ok());
+
+/// The path of a Java exception that is about a file, and the other one of a move; or that of a call
+/// in OpenSSL's list of errors.
+static CALL: LazyLock<Option<Regex>> = LazyLock::new(|| {
+    Regex::new(
+        r"java\.nio\.file\.(?:AccessDenied|NoSuchFile)Exception: ([^:]+?)(?: -> ([^:]+))?$|:calling \w+\((.+?)(?:, [a-z+]+)?\)$",
+    )
+    .ok()
+});
+
+fn of_call(line: &str) -> Option<Vec<String>> {
+    let found = CALL.as_ref()?.captures(line)?;
+    Some(found.iter().skip(1).flatten().map(|path| path.as_str().to_owned()).collect())
+}
 
 fn of_ruby(line: &str) -> Option<Vec<String>> {
     let named = RUBY.as_ref()?.captures(line)?.get(1)?.as_str();
@@ -188,12 +206,15 @@ fn quoted(line: &str) -> Vec<(String, Range<usize>)> {
     found
 }
 
+/// The first letter of scripts that put no blank between a quoted name and what follows it.
+const UNSPACED: char = '\u{1100}';
+
 /// Returns the position of the closing quote: the first mark that no letter follows.
 fn closing(rest: &str, close: char) -> Option<usize> {
     let marks = rest.match_indices(close).map(|(at, _)| at);
     let mut ends = marks.filter(|at| {
         let next = rest[at + close.len_utf8()..].chars().next();
-        !(close.is_ascii() && next.is_some_and(char::is_alphanumeric))
+        !(close.is_ascii() && next.is_some_and(|c| c.is_alphanumeric() && c < UNSPACED))
     });
     ends.next()
 }
@@ -214,7 +235,9 @@ fn before(text: &str, program: bool, quoted: bool) -> Vec<String> {
             continue;
         }
         let named = VERBS.as_ref().and_then(|verbs| verbs.captures(part));
-        let named = named.and_then(|found| found.get(1)).filter(|name| name.as_str() != "stream");
+        let named = named
+            .and_then(|found| found.get(1))
+            .filter(|name| !["stream", "temp name"].contains(&name.as_str()));
         if let Some(name) = named {
             return vec![name.as_str().to_owned()];
         }
@@ -374,6 +397,27 @@ mod tests {
     #[case("ruby: Permission denied -- a/k (LoadError)", "a/k")]
     #[case("strip: /x/y: Bad file descriptor", "/x/y")]
     #[case("File a/k is unavailable.", "a/k")]
+    #[case("Error: Unable to access jarfile /o/x.jar", "/o/x.jar")]
+    #[case("unzip:  cannot find or open /o/z, /o/z.zip or /o/z.ZIP.", "/o/z")]
+    #[case("fatal: not a git repository: '/o/g'", "/o/g")]
+    #[case("java.nio.file.NoSuchFileException: a/k", "a/k")]
+    #[case(
+        "Exception in thread \"main\" java.nio.file.AccessDeniedException: a/k -> b/k",
+        "a/k,b/k"
+    )]
+    #[case(
+        "80F:error:80000002:system library:file_open:No such file or directory:../x.c:2:calling stat(/o/c)",
+        "/o/c"
+    )]
+    #[case(
+        "80F:error:8:system library:BIO_new_file:Permission denied:b.c:6:calling fopen(k.pem, rb)",
+        "k.pem"
+    )]
+    #[case(
+        "head: '/o/f'을(를) 읽기 용도로 열 수 없습니다: 그런 파일이나 디렉터리가 없습니다",
+        "/o/f"
+    )]
+    #[case("Can't do inplace edit on a: Cannot make temp name: Read-only file system.", "")]
     #[case("error: Could not access 'a/k'", "a/k")]
     fn a_line_names_its_paths(#[case] line: &str, #[case] paths: &str) {
         let paths: Vec<&str> = paths.split(',').filter(|path| !path.is_empty()).collect();

@@ -239,7 +239,7 @@ const OWN_SIX: [&str; 3] = [
 static WEB: LazyLock<Option<Regex>> =
     LazyLock::new(|| Regex::new(r"^https?://([A-Za-z0-9.-]+(?::\d+)?)(?:[/?#]|$)").ok());
 static OWN_SERVICE: LazyLock<Option<Regex>> = LazyLock::new(|| {
-    Regex::new(r"\b(localhost|127\.0\.0\.1)(?:['\x22]?, ?(\d{1,5})\b|(?::| port |/| )(\d{1,5})\b)")
+    Regex::new(r"\b(localhost|127\.0\.0\.1)(?:['\x22]?, ?(\d{1,5})\b|(?::| port |/| (?:-[pP] ?)?)(\d{1,5})\b)")
         .ok()
 });
 static REFUSED: LazyLock<Option<Regex>> = LazyLock::new(|| {

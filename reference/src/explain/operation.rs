@@ -12,7 +12,7 @@ use super::policy_index::AccessKind;
 use super::resolve_path::{ReadLink, resolve};
 
 static WRITES: LazyLock<Option<Regex>> = LazyLock::new(|| {
-    Regex::new(r"creat|touch|remov|unlink|delet|mkdir|rmdir|mkstemp|mktemp|make dir|mkfifo|mknod|renam|\bmov|\bwrit|truncat|chmod|chown|chgrp|changing|setting|set perm|set time|utime|copyfile|symlink|hard ?link|\blink\b|\block|temporary|for output|output file|append|overwrit|replac|\bsave|adding an object|not writable|install|backup|failed to open the file").ok()
+    Regex::new(r"creat|touch|remov|unlink|delet|mkdir|rmdir|mkstemp|mktemp|make dir|mkfifo|mknod|renam|\bmov|\bwrit|truncat|chmod|chown|chgrp|changing|setting|set perm|set time|utime|copyfile|symlink|hard ?link|\blink\b|\block|temporary|for output|output file|dependency file|append|overwrit|replac|\bsave|adding an object|not writable|install|backup|failed to open the file").ok()
 });
 static READS: LazyLock<Option<Regex>> = LazyLock::new(|| {
     Regex::new(r"for reading|\bread\b|reading|cannot access|\bstat\b|lstat|opendir|open dir|scandir|readdir|readlink|\blist|chdir|cd to|\bcd\b|change dir|changing dir|working dir|for input|cannot execute|execvp|\bexec\b|spawn|traverse").ok()
@@ -153,16 +153,19 @@ impl PathRoles {
     }
 }
 
+/// Returns whether `one` changes files by writing others in their place.
+pub(super) fn edits_in_place(one: &ParsedCommand) -> bool {
+    let mut words = one.words.iter().skip(1);
+    words.any(|word| word.starts_with("-i") || word.starts_with("--in-place") || word == "-pi")
+        && ["sed", "perl", "ruby"].contains(&one.program())
+}
+
 /// Returns the operands of one command, by operation.
 pub(super) fn parts(one: &ParsedCommand) -> Vec<(Vec<String>, AccessKind)> {
     let mut found =
         vec![(one.writes.clone(), AccessKind::Write), (one.reads.clone(), AccessKind::Read)];
     let operands: Vec<String> = one.operands().map(str::to_owned).collect();
-    let in_place = one
-        .words
-        .iter()
-        .skip(1)
-        .any(|word| word.starts_with("-i") || word.starts_with("--in-place") || word == "-pi");
+    let in_place = edits_in_place(one);
     let option = |names: &[&str]| -> Vec<String> {
         one.option(names).map(str::to_owned).into_iter().collect()
     };
@@ -198,6 +201,7 @@ pub(super) fn parts(one: &ParsedCommand) -> Vec<(Vec<String>, AccessKind)> {
         "make" | "gmake" => found.push((option(&["-f", "--file"]), AccessKind::Read)),
         "patch" => found.extend(patched(operands, option(&["-i", "--input"]))),
         "wget" => found.push((option(&["-O", "--output-document", "-P"]), AccessKind::Write)),
+        "gzip" | "gunzip" | "bzip2" if shows_only(one) => found.push((operands, AccessKind::Read)),
         _ if CHANGE.contains(&program) => found.push((operands, AccessKind::Write)),
         "grep" | "egrep" | "fgrep" | "rg" if !one.words.iter().any(|word| word == "-e") => {
             found.push((operands.into_iter().skip(1).collect(), AccessKind::Read));
@@ -206,6 +210,14 @@ pub(super) fn parts(one: &ParsedCommand) -> Vec<(Vec<String>, AccessKind)> {
         _ => {}
     }
     found
+}
+
+/// Returns whether a compressor writes to its stdout alone, or only lists or tests.
+fn shows_only(one: &ParsedCommand) -> bool {
+    let long = ["--stdout", "--to-stdout", "--list", "--test"];
+    let bundled = |word: &str| word.starts_with('-') && word[1..].contains(['c', 'l', 't']);
+    let mut words = one.words.iter().skip(1);
+    words.any(|word| long.contains(&word.as_str()) || !word.starts_with("--") && bundled(word))
 }
 
 /// Returns the files of dd, `if=` and `of=`.
@@ -294,6 +306,8 @@ mod tests {
     #[case("python3 -c \"open('/etc/x','w')\"", "/etc/x", AccessKind::Write)]
     #[case("python3 -c \"open('/etc/x').read()\"", "/etc/x", AccessKind::Read)]
     #[case("node -e \"fs.writeFileSync('/etc/x', 'a')\"", "/etc/x", AccessKind::Write)]
+    #[case("gunzip -c /etc/x", "/etc/x", AccessKind::Read)]
+    #[case("gzip -kf /etc/x", "/etc/x", AccessKind::Write)]
     #[case("./gen", "/etc/x", AccessKind::Unknown)]
     fn a_path_has_a_part(#[case] line: &str, #[case] path: &str, #[case] op: AccessKind) {
         let roles = PathRoles::new(&of_line(line), "/w".as_ref(), &|_| None);

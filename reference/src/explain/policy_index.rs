@@ -13,11 +13,12 @@ use super::CompletedRun;
 use super::errno_messages::RefusalClass;
 use super::resolve_path::{ReadLink, resolve};
 use super::rule::DenialRule;
+use crate::host;
 use crate::policy::grant;
 use crate::policy::path_glob::{GlobMatch, PathGlob};
 use crate::policy::path_rules::{PathAccess as Asked, PathRules};
 use crate::policy::{GIT_CONFIG_GRANT, GIT_GRANT};
-pub(super) use remedy::{DenyList, PolicyRemedy};
+pub(super) use remedy::{DenyList, MeantPath, PolicyRemedy};
 
 /// An operation on a path.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -34,9 +35,6 @@ pub(super) enum AccessKind {
 const GIT: &str = ".git";
 /// File systems of the kernel: no policy makes them writable.
 const KERNEL: [&str; 2] = ["/proc", "/sys"];
-/// Directories that running programs needs; they are readable even where only listed roots are.
-const PLATFORM: [&str; 9] =
-    ["/usr", "/bin", "/sbin", "/lib", "/lib64", "/etc", "/proc", "/sys", "/opt"];
 /// Devices that the command has, too.
 const SHOWN_DEVICES: [&str; 7] =
     ["/dev/null", "/dev/zero", "/dev/full", "/dev/random", "/dev/urandom", "/dev/tty", "/dev/ptmx"];
@@ -72,7 +70,9 @@ impl<'a> PolicyIndex<'a> {
         };
         let workspace = real(policy.workspace.as_path());
         let writes = policy.mode == Mode::WorkspaceWrite;
-        let mut places = vec![(PathBuf::from("/"), false), (workspace.clone(), writes)];
+        // What a profile does not let modify is refused by its rules, not by its place.
+        let mut places =
+            vec![(PathBuf::from("/"), false), (workspace.clone(), writes || law.is_some())];
         let further = all(&policy.writable);
         places.extend(further.iter().filter(|_| writes).map(|path| (path.clone(), true)));
         if policy.tmp != TmpPolicy::None {
@@ -174,7 +174,9 @@ impl<'a> PolicyIndex<'a> {
         let shown = covers(listed, path)
             || path.starts_with(&self.workspace)
             || self.is_writable(path)
-            || PLATFORM.iter().any(|place| path.starts_with(place));
+            || path == Path::new("/etc")
+            || host::is_platform(path)
+            || KERNEL.iter().any(|tree| path.starts_with(tree));
         (!shown).then_some(DenialRule::ReadDenied)
     }
 

@@ -94,7 +94,9 @@ pub(super) fn literals(code: &str) -> Vec<(String, AccessKind)> {
     let Some(literal) = LITERAL.as_ref() else { return Vec::new() };
     let texts =
         literal.captures_iter(code).filter_map(|found| found.iter().skip(1).flatten().next());
-    texts
+    // `">"` is how a file is opened, and none itself.
+    let named = texts.filter(|text| text.as_str().contains(char::is_alphanumeric));
+    named
         .map(|text| (text.as_str().to_owned(), in_code(code, text.as_str())))
         .filter(|(_, op)| *op != AccessKind::Unknown)
         .collect()
@@ -119,6 +121,7 @@ mod tests {
         1,
         "w /o/x,w a"
     )]
+    #[case("perl -e 'open my $f, \">\", \"/o/x\" or exit 9'", 9, "w /o/x")]
     fn what_nobody_saw(#[case] line: &str, #[case] status: i32, #[case] due: &str) {
         let shown = |(path, op): (String, AccessKind)| {
             format!("{} {path}", if op == AccessKind::Write { "w" } else { "r" })

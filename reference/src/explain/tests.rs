@@ -6,6 +6,7 @@ use rstest::rstest;
 use serde::Deserialize;
 
 use super::*;
+use crate::policy::path_rules::{PathAccess, PathDecider, PathRule};
 
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
@@ -26,7 +27,9 @@ struct Recorded {
 }
 
 /// Paths of the recording host that the runs mention.
-const HOST_HAS: [&str; 11] = [
+const HOST_HAS: [&str; 13] = [
+    "/etc/login.defs",
+    "/w/keep",
     "/w/secret",
     "/w/secret/k",
     "/w",
@@ -83,6 +86,7 @@ fn rule_of(run: &Recorded) -> String {
 #[case::fourth(include_str!("../../tests/explain/fourth.jsonl"), 100)]
 #[case::fifth(include_str!("../../tests/explain/fifth.jsonl"), 200)]
 #[case::sixth(include_str!("../../tests/explain/sixth.jsonl"), 190)]
+#[case::seventh(include_str!("../../tests/explain/seventh.jsonl"), 40)]
 fn recorded_runs_are_explained(#[case] table: &str, #[case] least: usize) {
     let runs: Vec<Recorded> =
         table.lines().map(|line| serde_json::from_str(line).unwrap()).collect();
@@ -102,38 +106,46 @@ fn recorded_runs_are_explained(#[case] table: &str, #[case] least: usize) {
     assert!(wrong.is_empty(), "{}", wrong.join("\n"));
 }
 
-/// Explains a run of `command` that exits with 1 and wrote `stderr`.
-fn said(command: &[&str], stderr: &[u8], refused: &[PathBuf], secrets: &[&str]) -> Option<Blocked> {
-    let command = Command::Argv(command.iter().map(|word| (*word).to_owned()).collect());
-    let secrets: Vec<String> = secrets.iter().map(|secret| (*secret).to_owned()).collect();
-    let mut policy = Policy::new("/w");
-    policy.protect = boxproof_cases::protocol::Protect::Metadata;
-    let finished = CompletedRun {
-        policy: &policy,
+/// A host that has nothing.
+const NOTHING_THERE: HostLookup<'static> = HostLookup {
+    link: &|_| None,
+    there: &|_| false,
+    runs: &|_| true,
+    may_write: &|_| true,
+    listens: &|_| false,
+    device: &|_| None,
+};
+
+/// A run that exited with 1 and wrote `stderr`.
+fn completed<'a>(policy: &'a Policy, command: &'a Command, stderr: &'a [u8]) -> CompletedRun<'a> {
+    CompletedRun {
+        policy,
         law: None,
-        command: &command,
+        command,
         original: None,
         cwd: "/w".as_ref(),
         exit_code: Some(1),
         signal: None,
         stdout: b"",
         stderr: Some(stderr),
-        refused,
+        refused: &[],
         refused_routes: None,
         dialect: RuleDialect::Neutral,
         root: false,
         held: &[],
-        secrets: &secrets,
-    };
-    let look = HostLookup {
-        link: &|_| None,
-        there: &|_| false,
-        runs: &|_| true,
-        may_write: &|_| true,
-        listens: &|_| false,
-        device: &|_| None,
-    };
-    explain(&finished, look)
+        secrets: &[],
+    }
+}
+
+/// Explains a run of `command` that exits with 1 and wrote `stderr`.
+fn said(command: &[&str], stderr: &[u8], refused: &[PathBuf], secrets: &[&str]) -> Option<Blocked> {
+    let command = Command::Argv(command.iter().map(|word| (*word).to_owned()).collect());
+    let secrets: Vec<String> = secrets.iter().map(|secret| (*secret).to_owned()).collect();
+    let mut policy = Policy::new("/w");
+    policy.protect = boxproof_cases::protocol::Protect::Metadata;
+    let finished =
+        CompletedRun { refused, secrets: &secrets, ..completed(&policy, &command, stderr) };
+    explain(&finished, NOTHING_THERE)
 }
 
 const SECRET: &str = "s3cr3t-value";
@@ -212,4 +224,42 @@ fn a_socket_that_could_not_be_had_is_the_network(
 ) {
     let rule = said(command, stderr.as_bytes(), &[], &[]).map(|blocked| blocked.rule);
     assert_eq!(rule.as_deref() == Some("network_restricted"), network, "{rule:?}");
+}
+
+/// A profile that may read all and modify `src`.
+#[derive(Debug)]
+struct ModifiesSource;
+
+impl PathDecider for ModifiesSource {
+    fn allows(&self, op: PathAccess, path: &Path) -> bool {
+        op == PathAccess::Read || path.starts_with("src")
+    }
+}
+
+#[rstest]
+#[case::closed_by_its_mode("echo x > src/m", "sh: 1: cannot create src/m: Permission denied\n", &[], None)]
+#[case::outside_the_profile("echo x > a", "sh: 1: cannot create a: Permission denied\n", &[], Some("sandbox_runtime_denied"))]
+#[case::index_of_git("git diff; git log nope", "fatal: ambiguous argument 'nope'\n", &["/w/.git/index.lock"], None)]
+#[case::index_wanted("git add a", "fatal: Unable to create '/w/.git/index.lock': Permission denied\n", &["/w/.git/index.lock"], Some("sandbox_runtime_denied"))]
+#[case::index_hushed("git add a", "", &["/w/.git/index.lock"], Some("sandbox_runtime_denied"))]
+#[case::byte_code("python3 -c 'import m, sys; sys.exit(1)'", "", &["/w/__pycache__"], None)]
+fn a_profile_is_why_only_of_what_it_denies(
+    #[case] line: &str,
+    #[case] stderr: &str,
+    #[case] refused: &[&str],
+    #[case] due: Option<&str>,
+) {
+    let rules = ["**", "src/**"].map(|text| vec![PathRule::new(true, text)]);
+    let [read, modify] = rules;
+    let law = PathRules::new(std::sync::Arc::new(ModifiesSource), read, modify);
+    let policy = Policy { mode: Mode::ReadOnly, ..Policy::new("/w") };
+    let refused: Vec<PathBuf> = refused.iter().map(PathBuf::from).collect();
+    let command = Command::Shell(line.to_owned());
+    let finished = CompletedRun {
+        law: Some(&law),
+        refused: &refused,
+        ..completed(&policy, &command, stderr.as_bytes())
+    };
+    let rule = explain(&finished, NOTHING_THERE).map(|blocked| blocked.rule);
+    assert_eq!(rule.as_deref(), due);
 }

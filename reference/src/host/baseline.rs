@@ -68,9 +68,24 @@ pub(crate) enum PlatformEntry {
     Link(PathBuf, PathBuf),
 }
 
+/// The beginning of names in `/etc` that hold the settings of a Java runtime, by its version.
+const JAVA: &str = "java-";
+
 /// Returns the parts of the platform that exist.
 pub(super) fn pieces() -> Vec<PlatformEntry> {
-    BASELINE.iter().filter_map(|path| piece(Path::new(path))).collect()
+    let named = fs::read_dir("/etc").into_iter().flatten().flatten().map(|entry| entry.path());
+    let java = named.filter(|path| is_of_java(path));
+    BASELINE.iter().map(PathBuf::from).chain(java).filter_map(|path| piece(&path)).collect()
+}
+
+fn is_of_java(path: &Path) -> bool {
+    let name = path.strip_prefix("/etc").ok().and_then(|below| below.iter().next());
+    name.is_some_and(|name| name.to_string_lossy().starts_with(JAVA))
+}
+
+/// Returns whether the platform holds `path`.
+pub(crate) fn is_platform(path: &Path) -> bool {
+    BASELINE.iter().any(|place| path.starts_with(place)) || is_of_java(path)
 }
 
 fn piece(path: &Path) -> Option<PlatformEntry> {
@@ -120,6 +135,8 @@ mod tests {
             assert!(!BASELINE.iter().any(|piece| path.starts_with(piece)), "{}", path.display());
         }
         assert!(pieces().contains(&PlatformEntry::Object("/usr".into())));
+        let named = ["/etc/java-17-openjdk/security", "/etc/javascript", "/etc"].map(Path::new);
+        assert_eq!(named.map(is_platform), [true, false, false]);
     }
 
     #[rstest]

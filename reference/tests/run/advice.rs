@@ -44,6 +44,10 @@ fn furnished() -> Bed {
         fs::create_dir_all(bed.ws(name).parent().unwrap()).unwrap();
         fs::write(bed.ws(name), "text\n").unwrap();
     }
+    // An empty file is a database without tables.
+    for name in ["d.db", "keep/d.db"] {
+        fs::write(bed.ws(name), "").unwrap();
+    }
     fs::create_dir(bed.out("sub")).unwrap();
     fs::write(bed.out("f"), "text\n").unwrap();
     fs::write(bed.out("sub/f"), "text\n").unwrap();

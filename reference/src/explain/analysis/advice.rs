@@ -5,11 +5,18 @@ use std::path::PathBuf;
 
 use super::super::deciding_commands;
 use super::super::network;
-use super::super::policy_index::PolicyRemedy;
+use super::super::operation;
+use super::super::policy_index::{MeantPath, PolicyRemedy};
 use super::super::script::ScriptCommand;
 use super::{DecidingCommands, DenialRule, FailureAnalysis, RunDenial, ends, resolve};
 use crate::policy::GIT_GRANT;
 use crate::policy::grant;
+
+/// Programs that write a file beside the one that they make or change.
+const REPLACING: [&str; 12] = [
+    "zip", "ar", "ranlib", "strip", "objcopy", "gzip", "gunzip", "bzip2", "bunzip2", "xz", "unxz",
+    "patch",
+];
 
 impl FailureAnalysis<'_> {
     /// Returns the change that would allow what `denial` is about.
@@ -24,7 +31,12 @@ impl FailureAnalysis<'_> {
                 Some((host, port)) => self.ground.to_reach_port(port, named_service(&host, port)),
                 None => self.ground.to_reach(self.named_hosts()),
             },
-            _ => self.ground.remedy(denial, &self.meant(denial), self.look),
+            _ => {
+                let replaces =
+                    self.runs(&REPLACING) || self.commands().any(operation::edits_in_place);
+                let meant = MeantPath { path: self.meant(denial), replaces };
+                self.ground.remedy(denial, &meant, self.look)
+            }
         }
     }
 
@@ -119,9 +131,9 @@ impl FailureAnalysis<'_> {
             return None;
         }
         let reaching = self.reaching();
-        let words = reaching.iter().flat_map(|step| &step.words).map(String::as_str);
-        let named = words.chain(said.lines().filter(|_| !reaching.is_empty()));
-        let mut services = named.filter_map(network::own_service);
+        let words = reaching.iter().map(|step| step.words.join(" "));
+        let lines = said.lines().filter(|_| !reaching.is_empty()).map(str::to_owned);
+        let mut services = words.chain(lines).filter_map(|text| network::own_service(&text));
         services.find(|(_, port)| (self.look.listens)(*port))
     }
 

@@ -10,8 +10,8 @@ use super::super::errno_messages::RefusalClass;
 use super::super::operation;
 use super::super::silent_commands;
 use super::{
-    AccessKind, DecidingCommands, DenialRule, FailureAnalysis, RefusalMessage, RunDenial,
-    is_connect, resolve,
+    AccessKind, DecidingCommands, DenialRule, FailureAnalysis, ParsedCommand, RefusalMessage,
+    RunDenial, ends, is_connect, resolve,
 };
 
 /// Messages of git without a reason, and the file that git was to write.
@@ -27,7 +27,12 @@ const UNEXPLAINED: [(&str, &str); 8] = [
 ];
 
 /// Beginnings of messages that are the same for every reason why a file was not opened.
-const UNSAID: [&str; 7] = [
+const UNSAID: [&str; 12] = [
+    "unable to access jarfile",
+    "cannot find or open",
+    "not a git repository:",
+    "does not exist",
+    "file not found:",
     "can't cd to",
     "couldn't open file",
     "node:",
@@ -48,12 +53,27 @@ static SQLITE: LazyLock<Option<Regex>> = LazyLock::new(|| {
     Regex::new(r#"(?m)(?:cannot open|cannot write to) "([^"\n]+)"|unable to open database: ([^\n]+?)(?: \(14\))?$"#).ok()
 });
 
+/// Calls in a Java stack by which a file or directory is made.
+const JAVA_MAKES: [&str; 3] = [".newOutputStream(", ".createDirectory(", "FileOutputStream.open"];
+
+/// Returns whether `text` says that SQLite could not use a file, whichever the reason.
+pub(super) fn is_of_database(text: &str) -> bool {
+    let said = ["unable to open database file", "attempt to write a readonly database"];
+    said.iter().any(|said| text.contains(said))
+}
+
+/// Beginnings of orders to SQLite that change nothing.
+const READING: [&str; 6] = ["select ", "with ", "explain ", ".tables", ".schema", ".dump"];
+
 impl FailureAnalysis<'_> {
     /// Returns the denial behind a path that was not found although it is on the host, or that
     /// could not be made although the host has its directory, which the command cannot write in.
     pub(super) fn missing(&self, complaint: &RefusalMessage) -> Option<RunDenial> {
         let says = |word: &str| complaint.words.contains(word);
-        let makes = says("mkdir") || says("creat") || says(BAD_DESCRIPTOR);
+        let makes = says("mkdir")
+            || says("creat")
+            || says(BAD_DESCRIPTOR)
+            || says("exception") && self.java_makes();
         let there = |path: &Path| (self.look.there)(path);
         let denied =
             |rule, op, path| Some(RunDenial { rule, op: Some(op), path: Some(path), what: None });
@@ -101,6 +121,12 @@ impl FailureAnalysis<'_> {
                 .filter(|_| fits);
             refused.and_then(|(rule, _)| denied(rule, "write", path))
         })
+    }
+
+    /// Returns whether the calls behind a Java exception are those that make a file or directory.
+    fn java_makes(&self) -> bool {
+        let stderr = ends(self.run.stderr.unwrap_or_default());
+        JAVA_MAKES.iter().any(|call| stderr.contains(call))
     }
 
     /// Returns whether `written` is an argument of a script, which may be there to make it.
@@ -216,8 +242,7 @@ impl FailureAnalysis<'_> {
         if let Some(denial) = self.database_file(text) {
             return Some(denial);
         }
-        let said = ["unable to open database file", "attempt to write a readonly database"];
-        if !said.iter().any(|said| text.contains(said)) {
+        if !is_of_database(text) {
             return None;
         }
         let code = self
@@ -226,9 +251,35 @@ impl FailureAnalysis<'_> {
             .flat_map(|code| silent_commands::literals(code));
         let shells = self.commands().filter(|one| one.program() == "sqlite3");
         let makes = shells.filter(|one| !one.words.iter().any(|word| word == "-readonly"));
-        let operands = makes.flat_map(|one| one.operands().take(1)).map(str::to_owned);
-        let mut named = code.map(|(path, _)| path).chain(operands);
-        named.find_map(|path| self.at(&path, AccessKind::Write, RefusalClass::Access))
+        let operands = makes.flat_map(|one| {
+            let op = if self.only_reads(one) { AccessKind::Read } else { AccessKind::Write };
+            one.operands().take(1).map(move |path| (path.to_owned(), op))
+        });
+        // A statement is no name of a file.
+        let files = code.filter(|(path, _)| !path.contains(' '));
+        let mut named = files.map(|(path, _)| (path, AccessKind::Write)).chain(operands);
+        // Where there is no directory for it, it could not be made anywhere.
+        let may_be = |denial: &RunDenial| {
+            let path = denial.path.as_deref();
+            path.and_then(Path::parent).is_some_and(self.look.there)
+        };
+        named.find_map(|(path, op)| self.at(&path, op, RefusalClass::Access).filter(may_be))
+    }
+
+    /// Returns whether the shell of SQLite has a database that exists, and orders that only read.
+    pub(super) fn only_reads(&self, shell: &ParsedCommand) -> bool {
+        let mut operands = shell.operands();
+        let exists = |path: &str| {
+            let mut bases = self.roles.bases.iter();
+            bases.any(|base| (self.look.there)(&resolve(base, path.as_ref(), true, self.look.link)))
+        };
+        let there = operands.next().is_some_and(exists);
+        let reads = |order: &str| {
+            let order = order.trim_start().to_lowercase();
+            READING.iter().any(|begin| order.starts_with(begin))
+        };
+        let mut orders = operands.peekable();
+        there && orders.peek().is_some() && orders.all(reads)
     }
 
     /// Returns the denial of the cache that a silent npm needs: its exit code is the errno, negative.
@@ -237,7 +288,14 @@ impl FailureAnalysis<'_> {
         const CLOSED: [i32; 2] = [256 - 13, 256 - 30];
         let npm = self.commands().find(|one| matches!(one.program(), "npm" | "npx"))?;
         // It says so of a package that is not there, too.
-        let package = (self.look.there)(&self.run.cwd.join("package.json"));
+        let file = self.run.cwd.join("package.json");
+        let package = (self.look.there)(&file);
+        if package && CLOSED.contains(&code) {
+            let name = file.to_string_lossy();
+            if let Some(denial) = self.at(&name, AccessKind::Read, RefusalClass::Access) {
+                return Some(denial);
+            }
+        }
         let cache = code == MISSING && package && npm.operands().count() < 2;
         (cache || CLOSED.contains(&code))
             .then(|| self.at("~/.npm", AccessKind::Write, RefusalClass::Access))?

@@ -2,6 +2,9 @@
 //! Pure but for what the host is asked.
 
 use std::path::{Path, PathBuf};
+use std::sync::LazyLock;
+
+use regex::Regex;
 
 use boxproof_cases::protocol::{Mode, Network, TmpPolicy, WirePath};
 
@@ -57,6 +60,14 @@ pub(in crate::explain) enum PolicyRemedy {
     ByRule(DenialRule),
 }
 
+/// What a command was to come to, where it was refused.
+#[derive(Debug)]
+pub(in crate::explain) struct MeantPath {
+    pub(in crate::explain) path: PathBuf,
+    /// Its program writes another file first, and puts that in the place of this one.
+    pub(in crate::explain) replaces: bool,
+}
+
 /// Directories that the command has of its own.
 const TEMPORARY: [&str; 3] = ["/tmp", "/var/tmp", "/dev/shm"];
 
@@ -66,7 +77,7 @@ impl PolicyIndex<'_> {
     pub(in crate::explain) fn remedy(
         &self,
         denial: &RunDenial,
-        meant: &Path,
+        meant: &MeantPath,
         look: HostLookup<'_>,
     ) -> PolicyRemedy {
         let Some(path) = &denial.path else {
@@ -89,7 +100,7 @@ impl PolicyIndex<'_> {
         }
     }
 
-    fn to_write(&self, path: &Path, meant: &Path, look: HostLookup<'_>) -> PolicyRemedy {
+    fn to_write(&self, path: &Path, meant: &MeantPath, look: HostLookup<'_>) -> PolicyRemedy {
         let writes = self.policy.mode == Mode::WorkspaceWrite;
         if path.starts_with(&self.workspace) && !writes {
             return PolicyRemedy::WritableMode;
@@ -98,7 +109,7 @@ impl PolicyIndex<'_> {
         if temporary && self.policy.tmp == TmpPolicy::None {
             return PolicyRemedy::TemporaryDirectories;
         }
-        let above = meant.ancestors().skip(1).find(|above| (look.there)(above));
+        let above = meant.path.ancestors().skip(1).find(|above| (look.there)(above));
         let directory = above.unwrap_or(Path::new("/")).to_owned();
         match directory.parent().is_some() && (look.may_write)(&directory) {
             true => PolicyRemedy::WritableRoot { directory, writes },
@@ -111,14 +122,26 @@ impl PolicyIndex<'_> {
         &self,
         denial: &RunDenial,
         path: &Path,
-        meant: &Path,
+        meant: &MeantPath,
         look: HostLookup<'_>,
     ) -> PolicyRemedy {
-        let around = if path.starts_with(meant) { meant } else { path };
-        if let Some(says) = self.of_profile(path, around, denial.op == Some("write"), look) {
-            return PolicyRemedy::ProfileRules(says);
+        let writes = denial.op == Some("write");
+        let journals = if writes { journals(path, look) } else { Vec::new() };
+        let asked = || std::iter::once(path).chain(journals.iter().map(PathBuf::as_path));
+        let mut says: Vec<String> = asked()
+            .filter_map(|path| self.of_profile(path, &self.called(path, meant, look)?, writes))
+            .collect();
+        // One rule may be about all of them.
+        says.dedup();
+        if !says.is_empty() {
+            return PolicyRemedy::ProfileRules(says.join("; "));
         }
-        let entries = self.entries(path, denial.rule);
+        let mut entries: Vec<(DenyList, String)> = Vec::new();
+        for entry in asked().flat_map(|path| self.entries(path, denial.rule)) {
+            if !entries.contains(&entry) {
+                entries.push(entry);
+            }
+        }
         if !entries.is_empty() {
             return PolicyRemedy::WithoutEntries(entries);
         }
@@ -162,20 +185,37 @@ impl PolicyIndex<'_> {
     }
 
     /// Says which rules of the profile have to change for `path`; a change takes reading, too.
-    fn of_profile(
-        &self,
-        path: &Path,
-        meant: &Path,
-        writes: bool,
-        look: HostLookup<'_>,
-    ) -> Option<String> {
+    fn of_profile(&self, path: &Path, called: &str, writes: bool) -> Option<String> {
         let law = self.law?;
         let below = path.strip_prefix(&self.workspace).ok()?;
         let asked = [(Asked::Read, true), (Asked::Modify, writes)];
         let denied = asked.iter().filter(|(op, counts)| *counts && !law.allows(*op, below));
-        let called = called(meant, meant.strip_prefix(&self.workspace).ok()?, look);
-        let says: Vec<String> = denied.map(|(op, _)| law.remedy(*op, below, &called)).collect();
+        let says: Vec<String> = denied.map(|(op, _)| law.remedy(*op, below, called)).collect();
         (!says.is_empty()).then(|| says.join("; "))
+    }
+
+    /// Returns the rule that a command needs for `path`, where it was to come to what is `meant`: git's
+    /// files, those with a made-up name, and a directory to be made come with others.
+    fn called(&self, path: &Path, meant: &MeantPath, look: HostLookup<'_>) -> Option<String> {
+        let around = if path.starts_with(&meant.path) { meant.path.as_path() } else { path };
+        let below = around.strip_prefix(&self.workspace).ok()?;
+        let shown = below.display().to_string();
+        let name = below.file_name().unwrap_or_default().to_string_lossy();
+        let temporary =
+            meant.replaces || MADE_UP.as_ref().is_some_and(|regex| regex.is_match(&name));
+        let filled = FILLED.contains(&name.as_ref())
+            || (look.there)(&around.join("."))
+            || meant.path != path && meant.path.starts_with(path);
+        let git = below.iter().position(|name| name == ".git");
+        Some(match below.parent() {
+            _ if git.is_some() => {
+                let whole: PathBuf = below.iter().take(git.unwrap_or_default() + 1).collect();
+                whole.join("**").display().to_string()
+            }
+            Some(parent) if temporary => parent.join("*").display().to_string(),
+            _ if filled => format!("{shown}/**"),
+            _ => shown,
+        })
     }
 
     /// Returns the change for a service of the host's loopback, which rules call `hosts`.
@@ -198,18 +238,35 @@ impl PolicyIndex<'_> {
     }
 }
 
-/// The rule that a command needs for what lies at `path`, which is `below` the workspace: git's files
-/// and those of an editor of streams come with others.
-fn called(path: &Path, below: &Path, look: HostLookup<'_>) -> String {
-    let shown = below.display().to_string();
-    let temporary = below.file_name().is_some_and(|name| {
-        let name = name.to_string_lossy();
-        name.strip_prefix("sed").is_some_and(|rest| rest.len() == 6)
-    });
-    match below.parent() {
-        _ if below.starts_with(".git") => ".git/**".to_owned(),
-        Some(parent) if temporary => parent.join("*").display().to_string(),
-        _ if (look.there)(&path.join(".")) => format!("{shown}/**"),
-        _ => shown,
-    }
+/// Names that programs make up for a file that is to replace another: sed, perl, patch, zip, binutils,
+/// rsync, makers of temporary files, and Python's compiler.
+static MADE_UP: LazyLock<Option<Regex>> = LazyLock::new(|| {
+    Regex::new(r"^(?:sed|XX|zi|st)[A-Za-z0-9]{6}$|\.[or][A-Za-z0-9]{6}$|^\..+\.[A-Za-z0-9]{6}$|\.pyc\.\d+$|^tmp\.?\w{8,}$").ok()
+});
+/// Directories that a tool makes and fills.
+const FILLED: [&str; 3] = ["__pycache__", "node_modules", "target"];
+
+/// Endings of the files that SQLite makes beside a database: of its ordinary journal, and of a log of
+/// writes.
+const JOURNAL: [&str; 1] = ["-journal"];
+const WRITE_AHEAD: [&str; 2] = ["-wal", "-shm"];
+/// Endings of databases.
+const DATABASE: [&str; 4] = ["db", "sqlite", "sqlite3", "db3"];
+
+/// Returns the other files that a write to the database at `path`, or to a file beside it, makes.
+fn journals(path: &Path, look: HostLookup<'_>) -> Vec<PathBuf> {
+    let text = path.display().to_string();
+    let stem = |endings: &[&str]| endings.iter().find_map(|end| text.strip_suffix(end));
+    let known = |base: &str| (look.there)(Path::new(base));
+    let (base, endings) = match (stem(&JOURNAL), stem(&WRITE_AHEAD)) {
+        (Some(base), _) if known(base) => (base, &JOURNAL[..]),
+        (_, Some(base)) if known(base) => (base, &WRITE_AHEAD[..]),
+        _ if path.extension().is_some_and(|end| DATABASE.iter().any(|one| end == *one)) => {
+            (text.as_str(), &JOURNAL[..])
+        }
+        _ => return Vec::new(),
+    };
+    let names =
+        std::iter::once(base.to_owned()).chain(endings.iter().map(|end| format!("{base}{end}")));
+    names.map(PathBuf::from).filter(|one| one != path).collect()
 }

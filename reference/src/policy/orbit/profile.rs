@@ -102,9 +102,11 @@ impl ResolvedProfile {
             return format!("put `{path}` behind {place} in `{word}` of the profile {}", self.name);
         }
         let lifted = match (winner.origin, op) {
-            (PatternOrigin::GlobalDeny, PolicyOperation::Modify) => format!(
-                "put the exception `!{path}` behind {place} in the host's document, or narrow that rule"
-            ),
+            (PatternOrigin::GlobalDeny, PolicyOperation::Modify) if rule.takes_exception(path) => {
+                format!(
+                    "put the exception `!{path}` behind {place} in the host's document, or narrow that rule"
+                )
+            }
             _ => format!("narrow or remove {place}"),
         };
         let own = self.matching(op, names).into_iter().rfind(|rule| !rule.is_deny());

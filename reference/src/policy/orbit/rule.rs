@@ -51,6 +51,15 @@ pub(super) enum PatternRuleError {
 }
 
 impl PatternRule {
+    /// Returns whether a document may have the exception `path` behind this denial: one exact path,
+    /// or all below one, strictly within `<directory>/**`.
+    pub(super) fn takes_exception(&self, path: &str) -> bool {
+        let named = path.strip_suffix("/**").unwrap_or(path);
+        let directory = self.pattern.strip_suffix("**");
+        let within = directory.and_then(|directory| named.strip_prefix(directory));
+        !named.contains(['*', '?']) && named != "." && within.is_some_and(|rest| !rest.is_empty())
+    }
+
     /// Brings `written` into its one spelling.
     pub(super) fn new(
         written: &str,

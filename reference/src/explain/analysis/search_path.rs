@@ -1,0 +1,89 @@
+//! Modules and programs that were looked for in directories which the command does not have: the
+//! message names what was not found, the command line or `PATH` where it lies.
+
+use std::path::PathBuf;
+use std::sync::LazyLock;
+
+use regex::Regex;
+
+use super::super::errno_messages::RefusalClass;
+use super::{AccessKind, DenialRule, FailureAnalysis, RunDenial, lines};
+
+/// Messages about something that was found in no directory, and the files that it may be in.
+const UNFOUND: [(&str, &[&str]); 5] = [
+    (r"No module named '([\w-]+)", &[".py", "/__init__.py"]),
+    (r"Can't locate (\S+\.pm) in @INC", &[""]),
+    (r"cannot load such file -- (\S+)", &[".rb"]),
+    (r"fatal error: (\S+): No such file or directory$", &[""]),
+    (r"Could not find or load main class (\S+)", &[".class"]),
+];
+
+static SEARCHES: LazyLock<Vec<(Regex, &'static [&'static str])>> = LazyLock::new(|| {
+    let read =
+        |(text, files): &(&str, &'static [&'static str])| Some((Regex::new(text).ok()?, *files));
+    UNFOUND.iter().filter_map(read).collect()
+});
+/// A program that a shell found nowhere.
+static PROGRAM: LazyLock<Option<Regex>> = LazyLock::new(|| {
+    Regex::new(r"(?:^|: )([\w.+-]+): (?:command )?not found$|command not found: ([\w.+-]+)$|Unknown command: ([\w.+-]+)$").ok()
+});
+/// Absolute paths of a command line, also behind an option of one letter.
+static DIRECTORIES: LazyLock<Option<Regex>> =
+    LazyLock::new(|| Regex::new(r#"(?:^|[\s'"=:,(\[]|-[ILr])(/[^\s'":,;)\]]+)"#).ok());
+
+/// The code with which a shell tells that it found no program.
+const NO_PROGRAM: i32 = 127;
+
+impl FailureAnalysis<'_> {
+    /// Returns the denial of a module or program that the host has where it was looked for.
+    pub(super) fn unfound(&self, text: &str) -> Option<RunDenial> {
+        let found = lines(text).into_iter().rev().find_map(|line| self.searched(line));
+        let (path, line) = found?;
+        let refused = self.ground.refuses(&path, AccessKind::Read, RefusalClass::Access);
+        let denied = refused.is_some_and(|(rule, _)| rule == DenialRule::ReadDenied);
+        (denied && self.decides(&path, line)).then_some(RunDenial {
+            rule: DenialRule::ReadDenied,
+            op: Some("read"),
+            path: Some(path),
+            what: None,
+        })
+    }
+
+    /// Returns the file that `line` tells was not found, if a directory that was searched has it.
+    fn searched<'l>(&self, line: &'l str) -> Option<(PathBuf, &'l str)> {
+        let there = |path: &PathBuf| (self.look.there)(path);
+        if self.run.exit_code == Some(NO_PROGRAM)
+            && let Some(found) = PROGRAM.as_ref().and_then(|program| program.captures(line))
+        {
+            let name = found.iter().skip(1).flatten().next()?.as_str();
+            let set = self.run.policy.env.set.get("PATH").map(std::ffi::OsString::from);
+            let search = set.or_else(|| std::env::var_os("PATH"))?;
+            let mut files = std::env::split_paths(&search).map(|directory| directory.join(name));
+            return files
+                .find(|path| there(path) && (self.look.runs)(path))
+                .map(|path| (path, line));
+        }
+        let mut searches = SEARCHES.iter();
+        let (name, files) = searches
+            .find_map(|(regex, files)| Some((regex.captures(line)?.get(1)?.as_str(), *files)))?;
+        let name = if files == [".class"] { name.replace('.', "/") } else { name.to_owned() };
+        let directories = self.directories().into_iter().map(PathBuf::from);
+        let directories: Vec<PathBuf> = directories.chain(self.roles.bases.clone()).collect();
+        let mut candidates = directories
+            .iter()
+            .flat_map(|directory| files.iter().map(|file| directory.join(format!("{name}{file}"))));
+        candidates.find(there).map(|path| (path, line))
+    }
+
+    /// Absolute directories in the command line and in the variables that the policy sets.
+    fn directories(&self) -> Vec<String> {
+        let set = self.run.policy.env.set.values().cloned();
+        let texts = self.run.command.to_argv().into_iter().chain(set);
+        let Some(regex) = DIRECTORIES.as_ref() else { return Vec::new() };
+        let found = texts.flat_map(|text| {
+            let found = regex.captures_iter(&text).filter_map(|found| found.get(1));
+            found.map(|path| path.as_str().to_owned()).collect::<Vec<_>>()
+        });
+        found.collect()
+    }
+}
