@@ -82,8 +82,14 @@ impl Suite {
 
     /// As [`Self::survey`], of the corpus built into the program.
     pub fn survey_embedded() -> (Self, Vec<LoadError>) {
+        Self::survey_embedded_part(|_| true)
+    }
+
+    /// As [`Self::survey_embedded`], with the cases of those files alone whose path without its
+    /// extension, the id of the cases or its beginning, passes `reads`.
+    pub fn survey_embedded_part(reads: impl Fn(&str) -> bool) -> (Self, Vec<LoadError>) {
         let requirements = [&CorpusTexts::new(), &texts(&REQUIREMENTS)];
-        Self::assemble(EMBEDDED.to_owned(), texts(&CORPUS), requirements)
+        Self::assemble(EMBEDDED.to_owned(), texts(&CORPUS), requirements, reads)
     }
 
     /// Returns whether the suite is the one built into the program.
@@ -114,7 +120,7 @@ impl Suite {
             CorpusDirectories::read(dirs);
         let built_in = texts(&REQUIREMENTS);
         let (suite, found) =
-            Self::assemble(directories::source(dirs), cases, [&built_in, &requirements]);
+            Self::assemble(directories::source(dirs), cases, [&built_in, &requirements], |_| true);
         let at_its_place = |error: LoadError| LoadError {
             file: places.get(&error.file).unwrap_or(&error.file).clone(),
             ..error
@@ -137,7 +143,8 @@ impl Suite {
         files: BTreeMap<PathBuf, String>,
         requirements: &BTreeMap<PathBuf, String>,
     ) -> Result<Self, Vec<LoadError>> {
-        whole(Self::assemble(source.to_owned(), files, [&CorpusTexts::new(), requirements]))
+        let requirements = [&CorpusTexts::new(), requirements];
+        whole(Self::assemble(source.to_owned(), files, requirements, |_| true))
     }
 
     /// The cases of these files (path → text), as a run record keeps them: what they cite is not
@@ -155,19 +162,21 @@ impl Suite {
         if errors.is_empty() { Ok(cases) } else { Err(errors) }
     }
 
-    /// Builds a suite from these files and from two sets of requirement files: those of another
-    /// corpus, and its own.
+    /// Builds a suite from those of these files that pass `reads`, and from two sets of requirement
+    /// files: those of another corpus, and its own.
     fn assemble(
         source: String,
         files: CorpusTexts,
         [other, own]: [&CorpusTexts; 2],
+        reads: impl Fn(&str) -> bool,
     ) -> (Self, Vec<LoadError>) {
         let mut errors = Vec::new();
         let mut registry = RequirementRegistry::default();
         requirement::read(other, &mut registry, &mut errors);
         let own = requirement::read(own, &mut registry, &mut errors);
         let mut cases = Vec::new();
-        for (path, text) in &files {
+        let is_read = |path: &Path| reads(&path.with_extension("").to_string_lossy());
+        for (path, text) in files.iter().filter(|(path, _)| is_read(path)) {
             let (found, faults) = cases_of(path, text, Some(&registry));
             cases.extend(found);
             errors.extend(faults.into_iter().map(|fault| fault.pointed(text)));

@@ -18,7 +18,9 @@ use crate::case_pair::CasePair;
 use crate::execution::CaseExecution;
 use crate::host::HostFacts;
 use crate::judge::Judgement;
-use crate::known::{CaseOutcome, KnownFailures as Listed, KnownRow, RunSetting, StaleReason};
+use crate::known::{
+    CaseOutcome, KnownFailures as Listed, KnownRow, RunSetting, StaleReason, StaleRow,
+};
 use crate::plan::{PlannedAction, RunPlan};
 use crate::session_request::SessionRequest;
 use crate::shell_quoting::shell_word;
@@ -204,11 +206,15 @@ pub fn stale(
 ) -> Vec<String> {
     let ids: Vec<&str> = request.suite.cases.iter().map(|case| case.id.as_str()).collect();
     let built_in = LazyCell::new(|| Suite::survey_embedded().0);
-    // A list beside a manifest may be about the built-in corpus, while another one was run.
+    // A list beside a manifest may be about the built-in corpus, while another one was run, or the
+    // files that are selected.
     let is_elsewhere = |row: &KnownRow| {
-        !request.suite.is_embedded()
-            && !ids.iter().any(|id| row.case.matches(id))
+        !ids.iter().any(|id| row.case.matches(id))
             && built_in.cases.iter().any(|case| row.case.matches(case.id.as_str()))
+    };
+    let is_left_out = |stale: &StaleRow| {
+        (!request.suite.is_embedded() || stale.why == StaleReason::Unused)
+            && is_elsewhere(stale.row)
     };
     let of_backend = |backend: &Backend| -> Vec<String> {
         let found: Vec<CaseOutcome<'_>> = rows
@@ -219,7 +225,7 @@ pub fn stale(
         let stale = backend.known.for_suite(&request.suite).stale(&ids, &found, &setting(backend));
         stale
             .iter()
-            .filter(|stale| !is_elsewhere(stale.row))
+            .filter(|stale| !is_left_out(stale))
             .map(|stale| {
                 format!("{}: known failure {}: {}", backend.name, stale.row.case, why(stale.why))
             })

@@ -132,6 +132,17 @@ impl CaseSelection {
         by_kind && (!case.slow || self.slow == SlowCases::Included || named())
     }
 
+    /// Returns whether a case of the file `stem` (its path without the extension) may be selected, or
+    /// matched by a filter.
+    pub fn reaches(&self, stem: &str) -> bool {
+        if self.filters.is_empty() {
+            let lists = |ids: &BTreeSet<String>| ids.iter().any(|id| is_at_or_below(id, stem));
+            return self.lists.iter().all(|(_, ids)| lists(ids));
+        }
+        let keeps_nothing = self.filters.iter().all(|filter| filter.negated);
+        keeps_nothing || self.filters.iter().any(|filter| filter.what.reaches(stem))
+    }
+
     /// Filters that match no case of `suite` on their own: surely misspelt.
     pub fn idle(&self, suite: &Suite) -> Vec<&str> {
         let matches =
@@ -210,14 +221,25 @@ impl FilterTarget {
 
     fn matches(&self, case: &Case) -> bool {
         match self {
-            Self::Id(id) => {
-                let rest = case.id.as_str().strip_prefix(id.as_str());
-                rest.is_some_and(|rest| rest.is_empty() || rest.starts_with('/'))
-            }
+            Self::Id(id) => is_at_or_below(case.id.as_str(), id),
             Self::Glob(glob) => glob.is_match(case.id.as_str()),
             Self::Level(level) => case.level == *level,
             Self::Area(area) => case.area() == area,
             Self::Needs(capability) => case.needs.contains(capability),
+        }
+    }
+
+    /// Returns whether a case of the file `stem` may match.
+    fn reaches(&self, stem: &str) -> bool {
+        match self {
+            Self::Id(id) => is_at_or_below(stem, id) || is_at_or_below(id, stem),
+            Self::Glob(glob) => {
+                let text = glob.glob().glob();
+                let literal = text.split(['*', '?', '[', '{', '\\']).next().unwrap_or_default();
+                literal.starts_with(stem) || stem.starts_with(literal)
+            }
+            Self::Area(area) => stem.split('/').next() == Some(area),
+            Self::Level(_) | Self::Needs(_) => true,
         }
     }
 
@@ -226,6 +248,11 @@ impl FilterTarget {
         let Self::Id(id) = self else { return false };
         id == case.id.as_str() || case.file.with_extension("").to_str() == Some(id)
     }
+}
+
+/// Returns whether `id` is `above`, or begins with the segments of it.
+fn is_at_or_below(id: &str, above: &str) -> bool {
+    id.strip_prefix(above).is_some_and(|rest| rest.is_empty() || rest.starts_with('/'))
 }
 
 fn level(word: &str) -> Result<Level, String> {
@@ -293,6 +320,32 @@ mod tests {
     #[case(&["exec/slow*/**"], "")]
     fn filters_select(#[case] filters: &[&str], #[case] ids: &str) {
         assert_eq!(selected(filters, SlowCases::ByIdOnly), ids);
+        let selection = CaseSelection::new(filters, SlowCases::ByIdOnly).unwrap();
+        let reached = suite()
+            .cases
+            .into_iter()
+            .filter(|case| selection.reaches(&case.file.with_extension("").to_string_lossy()));
+        let reached = Suite { cases: reached.collect(), ..suite() };
+        let ids_of = |suite: &Suite| -> Vec<String> {
+            let cases = suite.cases.iter().filter(|case| selection.selects(case));
+            cases.map(|case| case.id.to_string()).collect()
+        };
+        assert_eq!(ids_of(&reached), ids_of(&suite()));
+        assert_eq!(selection.idle(&reached), selection.idle(&suite()));
+    }
+
+    #[rstest]
+    #[case(&["exec/codes/seven"], "exec/codes")]
+    #[case(&["exec/c*/*"], "exec/codes")]
+    #[case(&["area:fs"], "fs/read fs/write")]
+    #[case(&["fs/read", "!fs/write"], "fs/read fs/write")]
+    #[case(&["fs/read", "level:may"], "exec/codes exec/slow exec/slow-rows fs/read fs/write")]
+    #[case(&["!fs"], "exec/codes exec/slow exec/slow-rows fs/read fs/write")]
+    fn filters_reach_files(#[case] filters: &[&str], #[case] stems: &str) {
+        let selection = CaseSelection::new(filters, SlowCases::ByIdOnly).unwrap();
+        let files = ["exec/codes", "exec/slow", "exec/slow-rows", "fs/read", "fs/write"];
+        let reached = files.into_iter().filter(|stem| selection.reaches(stem));
+        assert_eq!(reached.collect::<Vec<_>>().join(" "), stems);
     }
 
     #[test]
@@ -344,6 +397,7 @@ mod tests {
         let selection = CaseSelection::new(&["!fs/**"], SlowCases::ByIdOnly).unwrap();
         let selection = selection.narrowed("last-failed".to_owned(), ids);
         let suite = suite();
+        assert!(suite.cases.iter().all(|case| selection.reaches(case.id.as_str())));
         let found: Vec<_> = suite.cases.iter().filter(|case| selection.selects(case)).collect();
         assert_eq!(found.len(), 1);
         assert_eq!(found[0].id.as_str(), "exec/slow");

@@ -97,11 +97,13 @@ impl CaseFile {
         }
         let mut base = self;
         let rows = std::mem::take(&mut base.rows);
-        rows.into_iter().map(|(name, row)| (Some(name), base.with_row(&row))).collect()
+        let base = to_map(&base);
+        let of_row = |row| Self::with_row(base.clone()?, row);
+        rows.iter().map(|(name, row)| (Some(name.clone()), of_row(row))).collect()
     }
 
-    fn with_row(&self, row: &Row) -> Result<Self, String> {
-        let mut case = to_map(self)?;
+    /// Returns the case that `row` makes of the case around it.
+    fn with_row(mut case: Map<String, Value>, row: &Row) -> Result<Self, String> {
         let mut changes = to_map(row)?;
         changes.remove("with");
         for key in ["fixture", "policy"] {
@@ -149,8 +151,11 @@ pub(crate) fn substitute(value: &mut Value, with: &BTreeMap<String, String>) {
 
 fn fill(text: &str, with: &BTreeMap<String, String>) -> String {
     let mut out = text.to_owned();
-    for (name, value) in with {
-        out = out.replace(&format!("${{{name}}}"), value);
+    // Most texts have no parameter.
+    if text.contains('$') {
+        for (name, value) in with {
+            out = out.replace(&format!("${{{name}}}"), value);
+        }
     }
     out
 }

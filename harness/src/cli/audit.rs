@@ -37,8 +37,7 @@ const KNOWING: &str = "knows-corpus";
 
 pub(super) fn run(args: AuditArgs) -> Result<i32, CliFailure> {
     let cases = args.cases.settle()?;
-    let suite = cases.corpus.suite()?;
-    let selection = cases.selection(&suite)?;
+    let (suite, selection) = cases.selected()?;
     let tools = tools_for(&suite, &selection);
     let doubles = shipped_doubles().into_iter().filter(|name| args.knowing || *name != KNOWING);
     let specs = [ALLOW_ALL, DENY_ALL].into_iter().chain(doubles);

@@ -86,7 +86,16 @@ impl CaseArgs {
 impl SettledCorpus {
     /// The corpus that was asked for, every probe of which there is and takes its arguments.
     pub(super) fn suite(&self) -> Result<Suite, CliFailure> {
-        let (suite, errors) = self.survey();
+        self.suite_of(&CaseSelection::default())
+    }
+
+    /// Returns the corpus with at least the cases that `selection` reaches. Directories are always
+    /// read whole: nothing is run while anything in them is wrong.
+    pub(super) fn suite_of(&self, selection: &CaseSelection) -> Result<Suite, CliFailure> {
+        let (suite, errors) = match self.directories.is_empty() {
+            true => Suite::survey_embedded_part(|stem| selection.reaches(stem)),
+            false => self.survey(),
+        };
         // A test looks at those of the built-in one.
         let found = if suite.is_embedded() { Vec::new() } else { lint::probe_calls(&suite) };
         match errors.is_empty() && found.is_empty() {
@@ -117,25 +126,27 @@ impl SettledCorpus {
 }
 
 impl SettledCases {
-    /// The selection; filters that match nothing are said so.
-    pub(super) fn selection(&self, suite: &Suite) -> Result<CaseSelection, CliFailure> {
-        self.selection_and(suite, None)
+    /// Returns the corpus and the selection from it; filters that match nothing are said so.
+    pub(super) fn selected(&self) -> Result<(Suite, CaseSelection), CliFailure> {
+        let selection = self.selection(None)?;
+        Ok((self.suite_of(&selection)?, selection))
     }
 
-    /// Returns the selection with one more filter.
-    pub(super) fn selection_and(
-        &self,
-        suite: &Suite,
-        more: Option<&str>,
-    ) -> Result<CaseSelection, CliFailure> {
+    /// Returns the selection, with one more filter if there is one.
+    pub(super) fn selection(&self, more: Option<&str>) -> Result<CaseSelection, CliFailure> {
         let slow = if self.slow { SlowCases::Included } else { SlowCases::ByIdOnly };
         let filters: Vec<String> =
             self.filters.iter().cloned().chain(more.map(str::to_owned)).collect();
-        let selection = CaseSelection::new(&filters, slow)
-            .map_err(|error| CliFailure::usage(error.to_string()))?;
-        for filter in selection.idle(suite) {
+        CaseSelection::new(&filters, slow).map_err(|error| CliFailure::usage(error.to_string()))
+    }
+
+    /// Returns the corpus with the cases that `selection` reaches; filters that match nothing are
+    /// said so.
+    pub(super) fn suite_of(&self, selection: &CaseSelection) -> Result<Suite, CliFailure> {
+        let suite = self.corpus.suite_of(selection)?;
+        for filter in selection.idle(&suite) {
             note(format_args!("filter `{filter}` matches no case; see `boxproof list`"));
         }
-        Ok(selection)
+        Ok(suite)
     }
 }

@@ -15,8 +15,7 @@ pub(super) struct ExplainArgs {
 
 pub(super) fn run(args: &ExplainArgs) -> Result<i32, CliFailure> {
     let cases = args.corpus.settle()?.cases(&args.ids);
-    let suite = cases.corpus.suite()?;
-    let selection = cases.selection(&suite)?;
+    let (suite, selection) = cases.selected()?;
     let texts: Vec<String> = suite
         .cases
         .iter()

@@ -24,8 +24,7 @@ pub(super) enum ListFormat {
 
 pub(super) fn run(args: &ListArgs) -> Result<i32, CliFailure> {
     let cases = args.cases.settle()?;
-    let suite = cases.corpus.suite()?;
-    let selection = cases.selection(&suite)?;
+    let (suite, selection) = cases.selected()?;
     let cases: Vec<_> = suite.cases.iter().filter(|case| selection.selects(case)).collect();
     match args.format {
         ListFormat::Text => {

@@ -69,7 +69,8 @@ impl From<ArmArg> for ArmKind {
 }
 
 pub(super) fn run(args: &ReproArgs) -> Result<i32, CliFailure> {
-    let suite = args.corpus.settle()?.suite()?;
+    let named = args.corpus.settle()?.cases(std::slice::from_ref(&args.id));
+    let suite = named.corpus.suite_of(&named.selection(None)?)?;
     let case = find(&suite, &args.id)?;
     let settled = settle_questions(None)?;
     let backend = backends(std::slice::from_ref(&args.backend), &settled)?.remove(0);

@@ -176,10 +176,9 @@ pub(super) fn run(mut args: RunArgs) -> Result<i32, CliFailure> {
     let settings = args.adopt_project()?;
     let args = &args;
     let cases = args.cases.settle_by(&settings);
-    let suite = cases.corpus.suite()?;
     let (blind, filter) = args.second_look.read()?;
-    let selection = cases.selection_and(&suite, filter)?.part(args.shard);
-    let selection = args.narrowed(selection)?;
+    let selection = args.narrowed(cases.selection(filter)?.part(args.shard))?;
+    let suite = cases.suite_of(&selection)?;
     let reproduce =
         cases.corpus.reproduce() + &args.cases.corpus.project.reproduce() + &args.who.reproduce();
     let question = RunQuestion { suite, selection, blind, reproduce };

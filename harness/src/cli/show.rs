@@ -17,8 +17,7 @@ pub(super) struct ShowArgs {
 
 pub(super) fn run(args: &ShowArgs) -> Result<i32, CliFailure> {
     let cases = args.corpus.settle()?.cases(&args.ids);
-    let suite = cases.corpus.suite()?;
-    let selection = cases.selection(&suite)?;
+    let (suite, selection) = cases.selected()?;
     let shown: Vec<_> = suite.cases.iter().filter(|case| selection.selects(case)).collect();
     for case in &shown {
         print_text(&describe(case, &suite))?;
