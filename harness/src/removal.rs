@@ -141,7 +141,9 @@ impl OwnedDirectory {
     pub(crate) fn remove(&self) -> Vec<Leftover> {
         let at = self.location().unwrap_or_else(|| self.path.clone());
         mounts::detach_below(&self.path);
-        mounts::detach_below(&at);
+        if at != self.path {
+            mounts::detach_below(&at);
+        }
         let mut walk = RemovalWalk::new();
         walk.empty(self.inode.as_fd(), &at);
         let mut left = walk.into_leftovers();

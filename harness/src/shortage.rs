@@ -11,8 +11,8 @@ use nix::sys::statvfs::statvfs;
 
 use crate::backend::SpecialExit;
 use crate::execution::{ProbeObservation, ProcessExit, RunReport, is_about_resource};
-use crate::sys::ability::try_namespace;
 use crate::sys::host::{try_own_root, try_user_namespace};
+use crate::sys::{self, ability::try_namespace};
 
 /// Errnos of a probe that are about a resource.
 const ERRNOS: [&str; 6] = ["ENOSPC", "EDQUOT", "ENOMEM", "EMFILE", "ENFILE", "EAGAIN"];
@@ -145,7 +145,7 @@ fn process_limit() -> Option<u64> {
 /// needs several at once finds none.
 fn processes() -> Option<String> {
     let soft = process_limit()?;
-    let count = || crate::sys::tasks_of_user(nix::unistd::geteuid().as_raw());
+    let count = || sys::tasks_of_user(nix::unistd::geteuid().as_raw());
     // Counting takes a look at every process: not where the limit is out of reach anyway.
     let count = (soft < 1 << 16).then(count)?;
     (count * 2 >= soft).then(|| format!("processes: {count} of {soft} are there (RLIMIT_NPROC)"))
@@ -173,13 +173,13 @@ fn namespaces() -> Option<String> {
 /// A number that `controller` counts of this process's control group, in the file of version 2 or
 /// else of version 1; 0 where there is none.
 fn counter([controller, unified, legacy]: [&str; 3], name: &str) -> u64 {
-    let own = std::fs::read_to_string("/proc/self/cgroup").unwrap_or_default();
+    let own = sys::kernel_text("/proc/self/cgroup").unwrap_or_default();
     let files = [
         group_of("", &own).map(|path| Path::new("/sys/fs/cgroup").join(path).join(unified)),
         group_of(controller, &own)
             .map(|path| Path::new("/sys/fs/cgroup").join(controller).join(path).join(legacy)),
     ];
-    let texts = files.into_iter().flatten().filter_map(|file| std::fs::read_to_string(file).ok());
+    let texts = files.into_iter().flatten().filter_map(|file| sys::kernel_text(file).ok());
     texts.filter_map(|text| number(&text, name)).next().unwrap_or(0)
 }
 

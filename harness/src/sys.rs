@@ -3,7 +3,10 @@
 
 pub(crate) mod ability;
 pub(crate) mod host;
+mod kernel_text;
 pub(crate) mod measured_child;
+#[cfg(target_os = "linux")]
+mod mount_table;
 #[cfg(target_os = "linux")]
 mod nested;
 mod nested_places;
@@ -23,6 +26,7 @@ mod system;
 #[cfg_attr(not(target_os = "linux"), path = "sys/no_title.rs")]
 mod title;
 
+pub(crate) use kernel_text::kernel_text;
 #[cfg(target_os = "linux")]
 pub(crate) use nested::nest;
 pub(crate) use nested_places::{MountPlace, NestedPlaces};
@@ -37,6 +41,19 @@ pub(crate) use system::die_with_parent;
 pub(crate) use system::nest;
 pub(crate) use system::{
     become_owner, become_user, children_of, deny_tracing, detach, end_after, end_with_parent,
-    exit_watch, mount_id, own_tmpfs, private_mounts, subreaper, table, tasks_of_user,
+    exit_watch, file_status, own_tmpfs, private_mounts, subreaper, table, tasks_of_user,
 };
 pub(crate) use title::ProcessTitle;
+
+/// The identity, mode and owner of a file.
+#[derive(Debug)]
+pub(crate) struct FileStatus {
+    pub(crate) device: u64,
+    pub(crate) inode: u64,
+    /// The number of the mount; 0 where it is not known.
+    pub(crate) mount: u64,
+    /// Type and permissions.
+    pub(crate) mode: u32,
+    /// User and group.
+    pub(crate) owner: (u32, u32),
+}

@@ -115,11 +115,10 @@ impl ArmWorkspace {
             made: None,
             removed: false,
         };
-        workspace.made = Some(ArmDirectories::observe_workspace(&workspace));
+        workspace.made = Some(ArmDirectories::observe_identities(&workspace));
         workspace.start_services(case, probe)?;
         workspace.lay_files(case)?;
         case.launcher.nested.iter().try_for_each(|nested| workspace.lay_nested(nested))?;
-        workspace.check_places(&ArmDirectories::observe_workspace(&workspace))?;
         workspace.prepare(case)?;
         Ok(workspace)
     }
@@ -197,7 +196,9 @@ impl ArmWorkspace {
     }
 
     fn prepare(&self, case: &Case) -> Result<(), String> {
+        // Without it nothing acts on the fixture before the directories are looked at again.
         let Some(line) = &case.prepare else { return Ok(()) };
+        self.check_places(&ArmDirectories::observe_identities(self))?;
         let mut command = Command::new("/bin/sh");
         command
             .args(["-c", &self.vars.expand_shell(line)])

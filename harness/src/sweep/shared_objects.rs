@@ -2,15 +2,17 @@
 //! nonce: temporary files, System V IPC objects, message queues, keys and abstract sockets. That one appears during
 //! an arm is no proof that the arm made it; [`StrayRecurrence`] gathers the proof.
 
+use std::cell::Cell;
 use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
-use std::time::{Duration, SystemTime};
+use std::time::{Duration, Instant, SystemTime};
 
 use nix::poll::{PollTimeout, poll};
 use nix::unistd::geteuid;
 
 use super::sockets;
 use crate::names::OPEN;
+use crate::sys;
 
 /// Directories in which every program may leave something; message queues show as files.
 const SHARED: [&str; 4] = ["/tmp", "/var/tmp", "/dev/shm", "/dev/mqueue"];
@@ -26,6 +28,14 @@ const SOCKET: &str = "abstract socket @";
 /// The time by which the time of a file may lag behind the clock.
 const LAG: Duration = Duration::from_millis(10);
 
+/// The age up to which what was seen behind an arm counts for the next one.
+const FRESH: Duration = Duration::from_millis(20);
+
+thread_local! {
+    /// The objects behind the last arm, and the time at which they were seen.
+    static LAST: Cell<Option<(Instant, BTreeSet<String>)>> = const { Cell::new(None) };
+}
+
 /// The state before an arm.
 #[derive(Debug)]
 pub(crate) struct SharedObjects {
@@ -35,9 +45,12 @@ pub(crate) struct SharedObjects {
 }
 
 impl SharedObjects {
-    /// Looks before an arm.
+    /// Looks before an arm, or takes what was seen behind the last one if that is new enough: an
+    /// object of the time between needs the same proof as any other.
     pub(crate) fn before_arm() -> Self {
-        Self { since: SystemTime::now() - LAG, objects: objects() }
+        let fresh = LAST.take().filter(|(seen, _)| seen.elapsed() < FRESH);
+        let objects = fresh.map_or_else(objects, |(_, objects)| objects);
+        Self { since: SystemTime::now() - LAG, objects }
     }
 
     /// The objects of this user that have appeared since, those with `nonce` in their name left
@@ -45,7 +58,10 @@ impl SharedObjects {
     pub(crate) fn appeared(&self, nonce: &str) -> Vec<String> {
         let files = SHARED.iter().flat_map(|directory| self.files_in(Path::new(directory)));
         let files = files.map(|file| file.display().to_string());
-        let objects = objects().into_iter().filter(|object| !self.objects.contains(object));
+        let now = objects();
+        let objects: Vec<String> =
+            now.iter().filter(|object| !self.objects.contains(*object)).cloned().collect();
+        LAST.set(Some((Instant::now(), now)));
         // Listeners of other arms of the run are named by its identifier.
         let run_id = nonce.rsplit_once('-').map_or(nonce, |(run_id, _)| run_id);
         let of_run = |object: &str| object.starts_with(SOCKET) && object.contains(run_id);
@@ -80,7 +96,7 @@ fn is_there(object: &str) -> bool {
 
 /// The IPC objects and keys of this user, and every abstract socket: nothing tells whose one is.
 fn objects() -> BTreeSet<String> {
-    let read = |file: &str| std::fs::read_to_string(file).unwrap_or_default();
+    let read = |file: &str| sys::kernel_text(file).unwrap_or_default();
     let uid = geteuid().to_string();
     let mut found: BTreeSet<String> = keys(&read("/proc/keys"), &uid).collect();
     found.extend(abstract_names(sockets::bound()).map(|name| format!("{SOCKET}{name}")));
@@ -255,9 +271,9 @@ mod tests {
         assert_eq!(recurrence.proven(), [last.as_str()]);
         // Another program makes one of the kind while nothing is executed.
         let other = std::thread::spawn(|| {
-            let deadline = std::time::Instant::now() + WATCHED.0 / 2;
+            let deadline = Instant::now() + WATCHED.0 / 2;
             let mut made = Vec::new();
-            while std::time::Instant::now() < deadline {
+            while Instant::now() < deadline {
                 made.push(file("bx-kept-1"));
                 std::thread::sleep(Duration::from_millis(5));
             }

@@ -6,6 +6,8 @@ use std::path::Path;
 
 use nix::unistd::Pid;
 
+use crate::sys;
+
 /// The entry of one socket in a socket table.
 #[derive(Debug, Clone, PartialEq, Eq)]
 struct SocketEntry {
@@ -39,7 +41,7 @@ pub(crate) fn held_by(pid: Pid) -> Vec<String> {
 
 /// The names of all bound Unix sockets.
 pub(crate) fn bound() -> Vec<String> {
-    let text = std::fs::read_to_string("/proc/self/net/unix").unwrap_or_default();
+    let text = sys::kernel_text("/proc/self/net/unix").unwrap_or_default();
     unix(&text).into_iter().map(|entry| entry.name).collect()
 }
 
@@ -55,7 +57,7 @@ pub(crate) fn named(words: &[&str], ours: &[String]) -> Vec<String> {
 
 /// Lists every listening or bound socket of the network that `net` shows.
 fn table(net: &Path) -> Vec<SocketEntry> {
-    let read = |name: &str| std::fs::read_to_string(net.join(name)).unwrap_or_default();
+    let read = |name: &str| sys::kernel_text(net.join(name)).unwrap_or_default();
     let mut all = unix(&read("unix"));
     for name in ["tcp", "tcp6", "udp", "udp6"] {
         all.extend(inet(name, &read(name)));

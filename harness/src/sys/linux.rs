@@ -17,6 +17,8 @@ use nix::sys::prctl;
 use nix::sys::signal::{SigHandler, Signal, signal};
 use nix::unistd::{Gid, Pid, Uid, User, getppid, initgroups, setgid, setgroups, setuid};
 
+use super::FileStatus;
+
 /// A descriptor that becomes readable when `pid` exits; `None` where the kernel has none.
 pub(crate) fn exit_watch(pid: Pid) -> Option<OwnedFd> {
     // SAFETY: pidfd_open takes two integers and returns a new descriptor or -1.
@@ -207,13 +209,23 @@ fn available(text: &str) -> Option<u64> {
     line.trim().strip_suffix(" kB")?.parse().ok().map(|kib: u64| kib << 10)
 }
 
-/// The number of the mount that `path` is on, without following a link at its end; 0 where the
-/// kernel does not tell it.
-pub(crate) fn mount_id(path: &Path) -> u64 {
-    use rustix::fs::{AtFlags, CWD, StatxFlags, statx};
-    let asked = StatxFlags::MNT_ID;
-    let told = statx(CWD, path, AtFlags::SYMLINK_NOFOLLOW, asked);
-    told.ok().filter(|told| told.stx_mask & asked.bits() != 0).map_or(0, |told| told.stx_mnt_id)
+/// Returns what is at `path`, without following a link at its end, and the number of the mount that
+/// it is on; 0 where the kernel does not tell that.
+///
+/// # Errors
+/// The errno of statx(2).
+pub(crate) fn file_status(path: &Path) -> io::Result<FileStatus> {
+    use rustix::fs::{AtFlags, CWD, StatxFlags, makedev, statx};
+    let asked = StatxFlags::BASIC_STATS | StatxFlags::MNT_ID;
+    let found = statx(CWD, path, AtFlags::SYMLINK_NOFOLLOW, asked)?;
+    let has_mount = found.stx_mask & StatxFlags::MNT_ID.bits() != 0;
+    Ok(FileStatus {
+        device: makedev(found.stx_dev_major, found.stx_dev_minor),
+        inode: found.stx_ino,
+        mount: if has_mount { found.stx_mnt_id } else { 0 },
+        mode: u32::from(found.stx_mode),
+        owner: (found.stx_uid, found.stx_gid),
+    })
 }
 
 /// Takes the mount at `point` out of the mount table, busy or not.

@@ -12,7 +12,7 @@ use std::process::{Command, Stdio};
 use nix::sys::signal::Signal;
 use nix::unistd::{Gid, Pid, Uid, User};
 
-use super::NestedPlaces;
+use super::{FileStatus, NestedPlaces};
 
 /// Returns none: poll(2) takes no such descriptor here; callers fall back to a short poll.
 pub(crate) fn exit_watch(_pid: Pid) -> Option<OwnedFd> {
@@ -112,9 +112,20 @@ pub(crate) fn become_user(_user: &User) -> io::Result<()> {
     Err(io::ErrorKind::Unsupported.into())
 }
 
-/// The device says it here.
-pub(crate) fn mount_id(_: &Path) -> u64 {
-    0
+/// Returns what is at `path`, without following a link at its end; the device tells the mount here.
+///
+/// # Errors
+/// The errno of lstat(2).
+pub(crate) fn file_status(path: &Path) -> io::Result<FileStatus> {
+    use std::os::unix::fs::MetadataExt;
+    let meta = path.symlink_metadata()?;
+    Ok(FileStatus {
+        device: meta.dev(),
+        inode: meta.ino(),
+        mount: 0,
+        mode: meta.mode(),
+        owner: (meta.uid(), meta.gid()),
+    })
 }
 
 /// Fails: it is not implemented here.

@@ -7,6 +7,8 @@ use std::path::Path;
 use nix::sys::signal::Signal;
 use nix::unistd::Pid;
 
+pub(crate) use crate::sys::mount_table::mounts;
+
 /// The file system in which the kernel lists processes and mounts.
 const PROC: &str = "/proc";
 /// The files that the sweep reads of every process, here of this one.
@@ -125,11 +127,6 @@ fn is_dying(status: &str) -> bool {
 
 fn member<'a>(status: &'a str, name: &str) -> Option<&'a str> {
     status.lines().find_map(|line| line.strip_prefix(name)).map(str::trim)
-}
-
-/// The mounts this thread sees, a line each, the point in the fifth column.
-pub(crate) fn mounts() -> String {
-    std::fs::read_to_string("/proc/thread-self/mountinfo").unwrap_or_default()
 }
 
 #[cfg(test)]

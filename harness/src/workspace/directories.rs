@@ -7,6 +7,7 @@ use std::io;
 use std::os::unix::fs::{MetadataExt, OpenOptionsExt, PermissionsExt};
 use std::path::{Path, PathBuf};
 
+use nix::sys::stat::SFlag;
 use nix::unistd::{AccessFlags, access};
 
 use super::ArmWorkspace;
@@ -61,8 +62,13 @@ pub(crate) enum EntryVisibility {
 const ABOVE: [&str; 3] = ["RUN", "WORKER", "ARM"];
 
 impl ArmDirectories {
-    /// Looks at the directories of `workspace`.
+    /// Looks at the directories of `workspace`, and at what is beside them.
     pub(crate) fn observe_workspace(workspace: &ArmWorkspace) -> Self {
+        Self(Self::observe_identities(workspace).0, strays(workspace.root()))
+    }
+
+    /// Looks at the directories of `workspace` alone.
+    pub(super) fn observe_identities(workspace: &ArmWorkspace) -> Self {
         let root = workspace.root();
         let above = ABOVE.into_iter().zip(above(root).map(Path::to_owned));
         let own = workspace.directories().chain([("STATE", workspace.state())]);
@@ -70,7 +76,7 @@ impl ArmDirectories {
             let identity = DirectoryIdentity::observe_path(&path);
             (name, path, identity)
         });
-        Self(all.collect(), strays(root))
+        Self(all.collect(), BTreeMap::new())
     }
 
     /// Lists the differences in `now`, outermost first; omits those below a directory that cannot
@@ -121,21 +127,20 @@ fn strays(root: &Path) -> BTreeMap<String, PathBuf> {
 
 impl DirectoryIdentity {
     fn observe_path(path: &Path) -> Self {
-        let meta = match path.symlink_metadata() {
-            Ok(meta) => meta,
+        let found = match sys::file_status(path) {
+            Ok(found) => found,
             Err(error) if error.kind() == io::ErrorKind::NotFound => return Self::Absent,
             Err(error) => return Self::Unseen(error.kind()),
         };
-        if meta.is_symlink() {
-            return Self::Other("is a link now");
-        }
-        if !meta.is_dir() {
-            return Self::Other("is no directory any more");
+        match SFlag::from_bits_truncate(found.mode) & SFlag::S_IFMT {
+            SFlag::S_IFDIR => {}
+            SFlag::S_IFLNK => return Self::Other("is a link now"),
+            _ => return Self::Other("is no directory any more"),
         }
         Self::Directory {
-            object: (meta.dev(), meta.ino(), sys::mount_id(path)),
-            mode: meta.mode() & 0o7777,
-            owner: (meta.uid(), meta.gid()),
+            object: (found.device, found.inode, found.mount),
+            mode: found.mode & 0o7777,
+            owner: found.owner,
             open: access(path, AccessFlags::R_OK | AccessFlags::X_OK).is_ok(),
         }
     }
