@@ -1,4 +1,4 @@
-//! Questions of a case, in the words of its file ([`of`]): for records, and for people who read a
+//! Questions of a case, in the words of its file ([`summarize_case`]): for records, and for people who read a
 //! case here.
 
 use boxproof_cases::Case;

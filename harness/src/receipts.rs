@@ -4,11 +4,11 @@
 //! | module | purpose | touches the OS |
 //! |---|---|---|
 //! | [`canonical`], [`verify`], [`sign`] | RFC 8785 text, hashes, the harness's own verifier, chains to verify | no |
-//! | [`audit_fakes`] | two channels that are always wrong | no |
+//! | `audit_fakes` | two channels that are always wrong | no |
 //! | [`execd`] | the made-up execd behind the proxy | sockets |
 //! | [`keys`], [`certs`] | the daemon's key, the certificates of all parts | `keys` writes files |
-//! | [`stack`], [`running`], [`wire`], [`rest`], [`look`] | the parts as processes, the wires between them, whether they are at work, the texts they hold | yes |
-//! | [`http`], [`frames`], [`terminal`], [`play`] | the steps of a case | sockets |
+//! | [`processes`], [`running`], [`fault_proxy`], `quiescence`, [`secret_scan`] | the parts as processes, the wires between them, whether they are at work, the texts they hold | yes |
+//! | [`http`], [`frames`], [`terminal`], `driver` | the steps of a case | sockets |
 
 mod audit_fakes;
 pub mod canonical;

@@ -53,7 +53,7 @@ impl ScratchDirectory {
     /// Makes the directory below `base` and starts its janitor. Call before any thread exists.
     ///
     /// # Errors
-    /// The part that cannot be made, with its place and the remedy; [`RefusedBase`] for a place
+    /// The part that cannot be made, with its place and the remedy; `RefusedBase` for a place
     /// where verdicts would be wrong.
     pub fn make(base: &Path) -> io::Result<Self> {
         Self::make_called(base, names::open_run(&sys::random::<4>()?))

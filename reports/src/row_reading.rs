@@ -1,4 +1,4 @@
-//! The reading of one row by a consumer of test results ([`RowReading`]): JUnit, TAP, SARIF and
+//! The reading of one row by a consumer of test results (`RowReading`): JUnit, TAP, SARIF and
 //! annotations share it, and it agrees with the exit code of `boxproof run`.
 
 use crate::exit::{ExitOptions, is_red};

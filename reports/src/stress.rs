@@ -1,4 +1,4 @@
-//! Rates of cases that were repeated ([`stress_lines`]), with the interval of each
+//! Rates of cases that were repeated (`stress_lines`), with the interval of each
 //! ([`wilson_interval`]).
 
 use std::collections::BTreeMap;

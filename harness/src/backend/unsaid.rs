@@ -20,7 +20,7 @@ const DEFAULT: &str = "the default";
 const REMEDY: &str = "render it or say `inexpressible`; cases that turn on it are unsupported";
 
 /// The parts of a policy that a manifest neither renders nor calls inexpressible: numbers of
-/// [`VARIATIONS`].
+/// `VARIATIONS`.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct UnsaidMembers {
     /// Those that no template reads.

@@ -26,7 +26,7 @@ pub(super) fn wrap(program: &Path, argv: &[OsString]) -> Vec<OsString> {
     own.into_iter().chain(argv.iter().cloned()).collect()
 }
 
-/// Starts what [`wrap`] asked for, waits for it and ends as it does, 128+n for a signal.
+/// Starts what `wrap` asked for, waits for it and ends as it does, 128+n for a signal.
 pub fn serve(args: impl Iterator<Item = OsString>) -> i32 {
     let argv: Vec<OsString> = args.collect();
     match launch(&argv) {

@@ -20,7 +20,7 @@ pub(super) fn wrap(program: &Path, masks: &[WirePath], command: &[String]) -> Ve
     argv
 }
 
-/// Runs what [`wrap`] asked for and returns its exit code: 128+n for a signal, 71 when the
+/// Runs what `wrap` asked for and returns its exit code: 128+n for a signal, 71 when the
 /// namespace cannot be built.
 #[cfg(target_os = "linux")]
 pub fn serve(args: impl Iterator<Item = OsString>) -> i32 {

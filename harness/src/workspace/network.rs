@@ -67,7 +67,7 @@ pub(super) fn make(
     Ok((namespaces, values))
 }
 
-/// Makes what [`make`] asked for: `ROOT NONCE NAME…`.
+/// Makes what `make` asked for: `ROOT NONCE NAME…`.
 pub fn serve(args: impl Iterator<Item = OsString>) -> i32 {
     match hand_out(&args.collect::<Vec<_>>()) {
         Ok(()) => 0,
