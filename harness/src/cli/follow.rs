@@ -37,6 +37,23 @@ impl RunFollower {
         let now = Instant::now();
         Self { bar, fail_fast, begun: now, told: now, judged: 0, failed: 0 }
     }
+
+    /// Returns the line that is due at `now` where there is no terminal, if one is.
+    fn due_line(&mut self, now: Instant, (done, total): (usize, usize)) -> Option<String> {
+        if now.duration_since(self.told) < PAUSE {
+            return None;
+        }
+        self.told = now;
+        let (judged, failed) = (self.judged, self.failed);
+        let seconds = now.duration_since(self.begun).as_secs();
+        Some(format!("{done} of {total} arms, {judged} rows judged, {failed} failed, {seconds} s"))
+    }
+}
+
+/// Returns the line about a failing row that stands above the bar.
+fn failure_line(row: &CaseRow) -> String {
+    let CaseRow { backend, id, verdict, message, .. } = row;
+    printable(&format!("{backend}: {id}: {verdict}: {}", excerpt(message, WIDTH)))
 }
 
 fn progress_bar() -> ProgressBar {
@@ -51,15 +68,11 @@ impl RunWatch for RunFollower {
                 bar.set_length(total as u64);
                 bar.set_position(done as u64);
             }
-            None if self.told.elapsed() >= PAUSE => {
-                self.told = Instant::now();
-                let (judged, failed) = (self.judged, self.failed);
-                let seconds = self.begun.elapsed().as_secs();
-                note(format_args!(
-                    "{done} of {total} arms, {judged} rows judged, {failed} failed, {seconds} s"
-                ));
+            None => {
+                if let Some(line) = self.due_line(Instant::now(), (done, total)) {
+                    note(format_args!("{line}"));
+                }
             }
-            None => {}
         }
     }
 
@@ -70,9 +83,7 @@ impl RunWatch for RunFollower {
         }
         self.failed += 1;
         if let Some(bar) = &self.bar {
-            let CaseRow { backend, id, verdict, message, .. } = row;
-            let line = format!("{backend}: {id}: {verdict}: {}", excerpt(message, WIDTH));
-            bar.println(printable(&line));
+            bar.println(failure_line(row));
         }
         let counts = |strict| is_red(row, ExitOptions { strict, allow_missing: false });
         match self.fail_fast.is_some_and(counts) {
@@ -87,5 +98,53 @@ impl Drop for RunFollower {
         if let Some(bar) = &self.bar {
             bar.finish_and_clear();
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use boxproof_reports::Verdict;
+
+    fn row(verdict: Verdict) -> CaseRow {
+        let message = "\u{1b}[2J\n::error::open ".to_owned() + &"x".repeat(500);
+        let outcome = if verdict == Verdict::Pass { "expected" } else { "unexpected" };
+        serde_json::from_value(serde_json::json!({
+            "id": "fs/write", "backend": "box", "verdict": verdict, "reason": "oracle",
+            "message": message, "outcome": outcome, "level": "must", "area": "fs",
+            "requirements": ["R-fs-write"], "needs": [], "twin": "none", "duration_ms": 1.0,
+            "purpose": "P.", "arms": [],
+        }))
+        .unwrap()
+    }
+
+    #[test]
+    fn a_line_is_due_every_ten_seconds_and_counts_what_failed() {
+        let mut follower = RunFollower { bar: None, ..RunFollower::new(None) };
+        assert!(follower.judged(&row(Verdict::Pass), false).is_continue());
+        assert!(follower.judged(&row(Verdict::UnderBlock), false).is_continue());
+        // Another try of the same pair.
+        assert!(follower.judged(&row(Verdict::UnderBlock), true).is_continue());
+        let begun = follower.begun;
+        let mut at = |ms| follower.due_line(begun + Duration::from_millis(ms), (5, 9));
+        assert_eq!(at(9_999), None);
+        let line = "5 of 9 arms, 3 rows judged, 1 failed, 10 s";
+        assert_eq!(at(10_000).as_deref(), Some(line));
+        assert_eq!(at(19_999), None);
+        assert!(at(20_001).is_some());
+    }
+
+    #[test]
+    fn the_line_above_the_bar_is_short_and_without_controls() {
+        let line = failure_line(&row(Verdict::UnderBlock));
+        assert!(line.starts_with("box: fs/write: under-block: "), "{line}");
+        assert!(!line.contains(char::is_control) && line.chars().count() < 250, "{line}");
+    }
+
+    #[test]
+    fn the_first_failure_ends_a_run_that_is_to_fail_fast() {
+        let mut follower = RunFollower { bar: None, ..RunFollower::new(Some(false)) };
+        assert!(follower.judged(&row(Verdict::Pass), false).is_continue());
+        assert!(follower.judged(&row(Verdict::UnderBlock), false).is_break());
     }
 }
