@@ -55,7 +55,8 @@ pub use status::{
     WritableRoot,
 };
 pub use variables::{
-    CREDENTIAL_NAMES, INJECTING_NAMES, NamePattern, names_a_credential, names_injected_code,
+    CREDENTIAL_NAMES, INJECTING_NAMES, NamePattern, matches_name, names_a_credential,
+    names_injected_code,
 };
 
 /// The version of the protocol.

@@ -93,7 +93,8 @@ struct RunDenial {
 
 /// Returns the explanation of the failure, if the sandbox is its cause.
 pub(crate) fn explain(run: &CompletedRun<'_>, look: HostLookup<'_>) -> Option<Blocked> {
-    if run.policy.mode == Mode::Unconfined || run.exit_code == Some(0) {
+    let successful = run.exit_code == Some(0) && !fault!("explain.successes");
+    if run.policy.mode == Mode::Unconfined || successful {
         return None;
     }
     if is_a_filtered_call(run) {
@@ -108,7 +109,7 @@ pub(crate) fn explain(run: &CompletedRun<'_>, look: HostLookup<'_>) -> Option<Bl
     let FailureCause { denial, also } = scene.cause()?;
     let also = also.iter().map(|denial| beside(denial, run.secrets)).collect();
     let action = hidden(run.dialect.action(&scene.remedy(&denial)), run.secrets);
-    let suggested_action = Some(action);
+    let suggested_action = Some(action).filter(|_| !fault!("explain.no-action"));
     Some(Blocked { also, suggested_action, ..describe_denial(&denial, run.secrets) })
 }
 
@@ -152,6 +153,9 @@ pub(crate) const HOST: HostLookup<'static> = HostLookup {
 /// Returns whether the command died of SIGSYS, also where a shell reports it.
 fn is_a_filtered_call(run: &CompletedRun<'_>) -> bool {
     let number = Signal::SIGSYS as i32;
+    if fault!("explain.filtered-calls") {
+        return false;
+    }
     let shell = run.exit_code == Some(128 + number)
         && String::from_utf8_lossy(run.stderr.unwrap_or_default()).contains("Bad system call");
     run.signal == Some(number) || shell
@@ -200,6 +204,9 @@ pub(crate) fn unreached(denied: &DeniedHost, secrets: &[String]) -> Blocked {
 
 /// Replaces the secrets in `text`.
 pub(crate) fn hidden(text: String, secrets: &[String]) -> String {
+    if fault!("explain.secrets-shown") {
+        return text;
+    }
     secrets.iter().fold(text, |text, secret| text.replace(secret.as_str(), REDACTED_ENV))
 }
 
@@ -214,10 +221,15 @@ fn short(mut reason: String) -> String {
 
 fn describe_denial(denial: &RunDenial, secrets: &[String]) -> Blocked {
     let hidden = |text: String| hidden(text, secrets);
-    let path = denial.path.as_ref().map(|path| hidden(path.to_string_lossy().into_owned()));
+    let path = match fault!("explain.parent-named") {
+        true => denial.path.as_deref().and_then(Path::parent),
+        false => denial.path.as_deref(),
+    };
+    let path = path.map(|path| hidden(path.to_string_lossy().into_owned()));
     let what = path.as_deref().or(denial.what).unwrap_or("a place");
     let reason = short(denial.rule.reason(what));
-    blocked(Stage::Runtime, denial.rule, reason, denial.op, path)
+    let op = if fault!("explain.always-read") { Some("read") } else { denial.op };
+    blocked(Stage::Runtime, denial.rule, reason, op, path)
 }
 
 fn beside(denial: &RunDenial, secrets: &[String]) -> AlsoBlocked {

@@ -88,6 +88,7 @@ impl<'a> SandboxInit<'a> {
     ) -> io::Result<Self> {
         let lockdown = match launch.hold {
             CommandContainment::Namespace { scope_sockets } => {
+                let scope_sockets = scope_sockets && !fault!("mechanism.abstract-sockets");
                 let scope = scope_sockets.then(sys::abstract_socket_scope).transpose()?;
                 Some(CommandLockdown { filter: filter::prepare()?, scope })
             }
@@ -202,7 +203,9 @@ fn handed_over(number: RawFd) -> io::Result<ForbiddenNames> {
 /// Serves as pid 1 of a namespace: starts the command, reports its start and its end. The exit of
 /// pid 1 ends all other processes.
 pub(crate) fn serve(mut inner: SandboxInit<'_>) -> io::Result<()> {
-    sys::hide_memory()?;
+    if !fault!("mechanism.init-dumpable") {
+        sys::hide_memory()?;
+    }
     let children = ChildEvents::listen()?;
     let ledger = inner.ledger.take();
     let mediation = inner.held.map(|held| Mediation::prepare(held, ledger)).transpose()?;

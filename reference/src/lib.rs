@@ -8,12 +8,19 @@
     allow(dead_code, unused_imports, reason = "most mechanisms are Linux's")
 )]
 
+// One source with the channel, which has fault points of its own.
+#[macro_use]
+#[path = "../receipts/src/fault.rs"]
+mod fault;
+
 mod claims;
 mod cli;
 mod control;
 pub mod egress;
 mod error;
 mod explain;
+#[cfg(any(feature = "faults", test))]
+mod faults;
 mod host;
 mod init;
 mod mechanism;
@@ -42,7 +49,13 @@ use std::ffi::OsString;
 /// `prefix` is what must precede our arguments when the running executable is started again
 /// (`["reference"]` inside a multi-call program); `args` comes without the program's name.
 pub fn main(prefix: &[&str], args: impl Iterator<Item = OsString>) -> i32 {
-    let args: Vec<OsString> = args.collect();
+    #[cfg(feature = "faults")]
+    return faults::main(prefix, args.collect(), run_verb);
+    #[cfg(not(feature = "faults"))]
+    run_verb(prefix, args.collect())
+}
+
+fn run_verb(prefix: &[&str], args: Vec<OsString>) -> i32 {
     if let Some((first, rest)) = args.split_first()
         && first == init::VERB
     {

@@ -34,10 +34,15 @@ impl RunEnding {
     /// Reads the ending of `outcome`.
     pub(crate) fn from_outcome(outcome: &RunOutcome) -> Self {
         let is_forced = outcome.timed_out || outcome.interrupted_by.is_some();
-        let (exit_code, signal) = ending(outcome);
+        let (mut exit_code, signal) = ending(outcome);
+        if outcome.timed_out && fault!("supervise.timeout-code") {
+            exit_code = Some(exit::TIMEOUT);
+        }
         let unread = outcome.stdin_error.as_ref().filter(|_| outcome.started && !is_forced);
         let stdin_error = unread.map(|error| format!("failed to write process stdin: {error}"));
-        let success = outcome.started && exit_code == Some(0) && stdin_error.is_none();
+        let forced = is_forced && fault!("supervise.forced-success");
+        let unread = stdin_error.is_none() || fault!("supervise.unread-success");
+        let success = forced || outcome.started && exit_code == Some(0) && unread;
         Self { success, exit_code, signal, stdin_error, is_forced }
     }
 
@@ -58,13 +63,19 @@ pub(crate) fn finished(
 ) -> (RunResult, i32) {
     let code = exit_code(&outcome);
     let ending = RunEnding::from_outcome(&outcome);
-    let mut result = blank(mechanism, outcome.took);
+    let took = if fault!("supervise.no-duration") { Duration::ZERO } else { outcome.took };
+    let mechanism = if fault!("supervise.other-mechanism") { "bubblewrap" } else { mechanism };
+    let mut result = blank(mechanism, took);
     result.started = outcome.started;
-    result.timed_out = outcome.timed_out;
-    result.interrupted_by = outcome.interrupted_by.map(|signal| signal.as_str().to_owned());
+    result.timed_out = outcome.timed_out && !fault!("supervise.timeout-untold");
+    let by = outcome.interrupted_by.filter(|_| !fault!("supervise.signal-untold"));
+    result.interrupted_by = by.map(|signal| signal.as_str().to_owned());
     (result.exit_code, result.signal) = (ending.exit_code, ending.signal);
     result.success = ending.success && refusal.is_none();
     result.annotations = annotation(&outcome).into_iter().collect();
+    if fault!("supervise.annotation-twice") {
+        result.annotations.extend(annotation(&outcome));
+    }
     let unread = ending.stdin_error.map(|message| Refusal::new(ErrorKind::Stdin, message));
     result.error = refusal.or(unread.as_ref()).map(|refusal| refusal.to_wire(request));
     if let Some(captured) = outcome.captured {
@@ -139,6 +150,10 @@ pub(crate) fn not_spawned(outcome: &RunOutcome, program: &str) -> Option<String>
 /// The line that is added to the command's stderr, if its end was not its own.
 pub(crate) fn annotation(outcome: &RunOutcome) -> Option<String> {
     match outcome.interrupted_by {
+        _ if fault!("supervise.annotation-missing") => None,
+        Some(signal) if fault!("supervise.annotation-number") => {
+            Some(format!("{INTERRUPTED}{}", signal as i32))
+        }
         Some(signal) => Some(format!("{INTERRUPTED}{}", signal.as_str())),
         None => outcome.timed_out.then(|| TIMED_OUT.to_owned()),
     }
@@ -146,14 +161,17 @@ pub(crate) fn annotation(outcome: &RunOutcome) -> Option<String> {
 
 /// Adds `line` to a captured stderr, on a line of its own.
 pub(crate) fn annotate(stderr: &mut Vec<u8>, line: &str) {
-    if !stderr.is_empty() {
+    if !stderr.is_empty() && !fault!("supervise.annotation-same-line") {
         stderr.push(b'\n');
     }
     stderr.extend(line.as_bytes());
 }
 
 fn interrupted_code(signal: Signal) -> i32 {
-    exit::SIGNAL_BASE + signal as i32
+    match fault!("supervise.one-signal-code") {
+        true => exit::SIGNAL_BASE + Signal::SIGINT as i32,
+        false => exit::SIGNAL_BASE + signal as i32,
+    }
 }
 
 /// `exit_code` and `signal` of the result.
@@ -178,10 +196,17 @@ fn exit_code(outcome: &RunOutcome) -> i32 {
         (Some(signal), ..) => interrupted_code(signal),
         (None, true, _) => exit::TIMEOUT,
         (None, false, Some(InitReport::Exited(code))) => code,
+        (None, false, Some(InitReport::Signalled(signal))) if fault!("supervise.signal-base") => {
+            exit::SIGNAL_BASE - 1 + signal
+        }
         (None, false, Some(InitReport::Signalled(signal))) => exit::SIGNAL_BASE + signal,
         // The box was killed from outside, and the command with it.
         _ if outcome.started => interrupted_code(Signal::SIGKILL),
-        _ if outcome.failed == not_found => exit::NOT_FOUND,
+        _ if outcome.failed == not_found && !fault!("supervise.not-found-refused") => {
+            exit::NOT_FOUND
+        }
+        _ if fault!("supervise.not-executable-not-found") => exit::NOT_FOUND,
+        _ if fault!("supervise.failure-is-one") => 1,
         _ => exit::REFUSED,
     }
 }
@@ -192,7 +217,7 @@ fn attach(result: &mut RunResult, mut captured: CapturedOutput) {
     result.annotations.iter().for_each(|line| annotate(&mut captured.stderr, line));
     result.stdout = Some(String::from_utf8_lossy(&captured.stdout).into_owned());
     result.stderr = Some(String::from_utf8_lossy(&captured.stderr).into_owned());
-    result.stdout_b64 = Some(STANDARD.encode(&captured.stdout));
+    result.stdout_b64 = (!fault!("supervise.no-bytes")).then(|| STANDARD.encode(&captured.stdout));
     result.stderr_b64 = Some(STANDARD.encode(&captured.stderr));
     result.truncated = Some(captured.truncated.contains(&true));
 }

@@ -131,6 +131,7 @@ fn carry(prefix: &[&str], order: &RunJob, file: &Path) -> (RunResult, i32) {
     let unavailable = reason.filter(|refusal| {
         let willing = order.policy.on_unavailable == OnUnavailable::RunUnconfined;
         match refusal.kind {
+            _ if fault!("supervise.degraded-unasked") => true,
             ErrorKind::Unavailable => willing || order.lenient,
             ErrorKind::Unsupported => willing,
             _ => false,
@@ -145,14 +146,20 @@ fn carry(prefix: &[&str], order: &RunJob, file: &Path) -> (RunResult, i32) {
         }
         (None, Ok(tried)) => {
             let enforced = claims::enforced(tried.mechanism, order, tried.shows_host);
-            conclude(tried, order, file, |result| result.enforced = enforced)
+            conclude(tried, order, file, |result| {
+                if !fault!("supervise.nothing-enforced") {
+                    result.enforced = enforced;
+                }
+            })
         }
     }
 }
 
 fn degraded(prefix: &[&str], order: &RunJob, file: &Path, reason: &Refusal) -> (RunResult, i32) {
     let warning = format!("RUNNING WITHOUT A SANDBOX: {reason}");
-    eprintln!("refbox: {warning}");
+    if !fault!("supervise.degraded-silent") {
+        eprintln!("refbox: {warning}");
+    }
     let host = HostSnapshot::observe(&order.policy, order.law.as_ref(), &order.run);
     let tried = Plan::unconfined(&order.policy, &order.run, &host)
         .and_then(|plan| carry_out(prefix, order, &plan, MechanismName::Unconfined));
@@ -163,7 +170,9 @@ fn degraded(prefix: &[&str], order: &RunJob, file: &Path, reason: &Refusal) -> (
                 claims(MechanismName::Namespaces).map(|(name, _)| (name.into(), ClaimLevel::None));
             result.enforced = nothing.collect();
             result.inferred = None;
-            result.annotations.insert(0, warning);
+            if !fault!("supervise.degraded-unannotated") {
+                result.annotations.insert(0, warning);
+            }
         }),
     }
 }

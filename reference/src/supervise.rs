@@ -36,6 +36,16 @@ pub(crate) use streams::{CapturedOutput, OutputMode, StdinSource, StreamEnds, pl
 
 /// Time a command has between TERM and KILL. No request can change it.
 pub const GRACE: Duration = Duration::from_secs(5);
+/// The grace of this run.
+fn grace() -> Duration {
+    match () {
+        () if fault!("supervise.grace-short") => Duration::from_secs(4),
+        () if fault!("supervise.grace-long") => Duration::from_secs(6),
+        () if fault!("supervise.grace-none") => Duration::from_millis(1),
+        () => GRACE,
+    }
+}
+
 /// Time a helper program has to start the inner stage.
 const BEGINNING: Duration = Duration::from_secs(10);
 /// The annotation on the stderr of a command that timed out.

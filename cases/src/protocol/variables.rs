@@ -89,15 +89,16 @@ pub const INJECTING_NAMES: [NamePattern; 42] = [
 /// Returns whether `name` looks like a credential.
 pub fn names_a_credential(name: &str) -> bool {
     let name = name.to_uppercase();
-    CREDENTIAL_NAMES.iter().any(|pattern| matches(pattern, &name))
+    CREDENTIAL_NAMES.iter().any(|pattern| matches_name(pattern, &name))
 }
 
 /// Returns whether a variable called `name` makes some program run other code.
 pub fn names_injected_code(name: &str) -> bool {
-    INJECTING_NAMES.iter().any(|pattern| matches(pattern, name))
+    INJECTING_NAMES.iter().any(|pattern| matches_name(pattern, name))
 }
 
-fn matches(pattern: NamePattern, name: &str) -> bool {
+/// Returns whether `name` is one that `pattern` means.
+pub fn matches_name(pattern: NamePattern, name: &str) -> bool {
     let (start, end) = (pattern.strip_prefix('*'), pattern.strip_suffix('*'));
     match (start.and_then(|rest| rest.strip_suffix('*')), end, underscored_word(pattern)) {
         (Some(part), ..) => name.contains(part),

@@ -41,9 +41,15 @@ pub(crate) fn accept(body: &[u8]) -> Result<AcceptedEvent, String> {
     check_lengths(&mut frame)?;
     check(&frame)?;
     let place = place(&mut frame)?;
-    let hash = |payload: Option<Value>| payload.map(|value| canonical::hash(&value)).transpose();
+    let or_null = |payload: Option<Value>| match fault!("receipts.absent-as-null") {
+        true => payload.or(Some(Value::Null)),
+        false => payload,
+    };
+    let hash =
+        |payload: Option<Value>| or_null(payload).map(|value| canonical::hash(&value)).transpose();
     let parameters_hash = hash(frame.input.take())?;
     let response_hash = hash(frame.output.take())?;
+    let response_hash = response_hash.filter(|_| !fault!("receipts.no-response-hash"));
     if let Some(coverage) = &mut frame.coverage {
         canonical::drop_nulls(coverage);
     }
@@ -87,7 +93,7 @@ fn names(frame: &mut EventFrame) -> [(&'static str, &mut Option<String>); 11] {
 }
 
 fn check(frame: &EventFrame) -> Result<(), String> {
-    if frame.v != "1" {
+    if frame.v != "1" && !fault!("receipts.any-frame-version") {
         return Err(format!("v: {:?} is not a known version; use \"1\"", frame.v));
     }
     time::parse(&frame.ts_emit).ok_or("ts_emit: not an RFC 3339 time")?;
@@ -123,7 +129,8 @@ fn check_lengths(frame: &mut EventFrame) -> Result<(), String> {
 }
 
 fn check_pairs(frame: &EventFrame) -> Result<(), String> {
-    if frame.target_system.is_some() != frame.target_resource.is_some() {
+    let halved = frame.target_system.is_some() != frame.target_resource.is_some();
+    if halved && !fault!("receipts.half-a-target") {
         return Err("target_system and target_resource go together".to_owned());
     }
     if frame.operator_name.is_some() && frame.operator_id.is_none() {
@@ -132,7 +139,7 @@ fn check_pairs(frame: &EventFrame) -> Result<(), String> {
     if frame.action_type.as_deref() == Some("unknown") && frame.target_system.is_none() {
         return Err("action_type: \"unknown\" needs target_system and target_resource".to_owned());
     }
-    let odd = |id: &String| id.contains(['/', '\0']);
+    let odd = |id: &String| id.contains(['/', '\0']) && !fault!("receipts.any-agent-id");
     if frame.agent_id.as_ref().is_some_and(odd) {
         return Err("agent_id: must not hold \"/\" or NUL".to_owned());
     }
@@ -150,7 +157,7 @@ fn place(frame: &mut EventFrame) -> Result<ChainSelector, String> {
             agent.map_or(ChainSelector::Root, |id| ChainSelector::Below(format!("agent/{id}")))
         );
     };
-    if !is_sandbox_id(&id) {
+    if !is_sandbox_id(&id) && !fault!("receipts.any-sandbox-id") {
         return Err("sandbox_id: 1 to 128 of A-Z a-z 0-9 . _ -".to_owned());
     }
     let bare = || SandboxBinding { sandbox_id: id.clone(), ..SandboxBinding::default() };

@@ -51,9 +51,17 @@ impl ChainTips {
         let first_below = last.is_none() && chain != root;
         ChainLink {
             chain_id: chain.to_owned(),
-            sequence: last.map_or(1, |tip| tip.sequence + 1),
-            previous: last.map(|tip| tip.hash.clone()),
-            anchor: first_below.then(|| self.anchor(root)).flatten(),
+            sequence: match fault!("receipts.sequence-anew") && chain != root {
+                true => 1,
+                false => last.map_or(1, |tip| tip.sequence + 1),
+            },
+            previous: match fault!("receipts.previous-of-root") {
+                true => self.0.get(root).map(|tip| tip.hash.clone()),
+                false => last.map(|tip| tip.hash.clone()),
+            },
+            anchor: (first_below && !fault!("receipts.no-anchor"))
+                .then(|| self.anchor(root))
+                .flatten(),
         }
     }
 
@@ -95,6 +103,9 @@ impl ChainTips {
 
     /// The chains of `root` that are open, those below it first.
     pub(crate) fn open(&self, root: &str) -> Vec<String> {
+        if fault!("receipts.chains-open") {
+            return Vec::new();
+        }
         let below = format!("{root}/");
         let ours = self
             .0

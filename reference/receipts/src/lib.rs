@@ -5,6 +5,9 @@
 
 #![cfg(target_os = "linux")]
 
+#[macro_use]
+mod fault;
+
 mod accept;
 #[doc(hidden)]
 pub mod authority;
@@ -37,5 +40,11 @@ mod time;
 mod tls;
 pub mod verify;
 mod wire;
+
+/// Selects the faults of this process, before anything else.
+#[cfg(feature = "faults")]
+pub fn select_faults(names: &str) {
+    fault::select(names);
+}
 
 pub use cli::{ReceiptsVerb, main};

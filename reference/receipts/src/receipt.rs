@@ -127,7 +127,8 @@ impl ReceiptSigner {
     fn issuer<'a>(&'a self, content: ReceiptContent<'a>) -> ReceiptIssuer<'a> {
         let mut issuer = ReceiptIssuer { id: &self.issuer, ..ReceiptIssuer::default() };
         if let ReceiptContent::Live(event, _) | ReceiptContent::Dropped(event, ..) = content {
-            issuer.session_id = Some(&event.frame.session_id);
+            let session = Some(event.frame.session_id.as_str());
+            issuer.session_id = session.filter(|_| !fault!("receipts.no-session"));
         }
         issuer.runtime = of_store(content);
         if let ReceiptContent::Live(AcceptedEvent { frame, .. }, _) = content {
@@ -155,7 +156,9 @@ impl ReceiptSigner {
         add("agent_type", text(&frame.agent_type));
         add("model", text(&frame.model));
         add("capture_method", text(&frame.capture_method));
-        add("event_number", frame.event_number.map(Value::from));
+        let number = frame.event_number.filter(|_| !fault!("receipts.no-event-number"));
+        let shift = u64::from(fault!("receipts.event-numbers-shifted"));
+        add("event_number", number.map(|number| Value::from(number - shift)));
         add("usage", frame.usage.clone().map(Value::from));
         if self.profile == ReceiptProfile::Wire {
             add("binding", frame.binding.as_ref().map(|binding| json!(binding)));
@@ -188,7 +191,8 @@ impl ReceiptSigner {
             parent: link.anchor.as_ref().filter(|_| self.profile == ReceiptProfile::Adr),
         };
         if let ReceiptContent::Live(AcceptedEvent { frame, .. }, _) = content {
-            subject.correlation_id = frame.correlation_id.as_deref();
+            let correlation = frame.correlation_id.as_deref();
+            subject.correlation_id = correlation.filter(|_| !fault!("receipts.no-correlation"));
             if self.profile == ReceiptProfile::Adr {
                 subject.correlator = frame.correlation_id.as_deref();
                 subject.binding = frame.binding.as_ref();
@@ -228,7 +232,10 @@ fn action<'a>(content: ReceiptContent<'a>, at: &'a str) -> ReceiptAction<'a> {
     };
     let mut action = ReceiptAction {
         id: format!("act_{}", Uuid::new_v4()),
-        risk_level: taxonomy::risk(&kind),
+        risk_level: match fault!("receipts.low-risk") {
+            true => taxonomy::RiskLevel::Low,
+            false => taxonomy::risk(&kind),
+        },
         kind,
         timestamp: at,
         target: None,
@@ -241,10 +248,11 @@ fn action<'a>(content: ReceiptContent<'a>, at: &'a str) -> ReceiptAction<'a> {
         ReceiptContent::Live(event, peer) => {
             let EventFrame { target_system, target_resource, .. } = &event.frame;
             let target = target_system.as_deref().zip(target_resource.as_deref());
+            let target = target.filter(|_| !fault!("receipts.no-target"));
             action.target = target.map(|(system, resource)| ActionTarget { system, resource });
             action.parameters_hash = event.parameters_hash.as_deref();
             action.idempotency_key = event.frame.idempotency_key.as_deref();
-            action.peer_credential = Some(peer.into());
+            action.peer_credential = Some(peer.into()).filter(|_| !fault!("receipts.no-peer"));
         }
         ReceiptContent::Dropped(_, peer, drop_count) => {
             action.emitter_metadata = Some(EmitterMetadata { drop_count });
@@ -271,6 +279,8 @@ fn outcome(content: ReceiptContent) -> ReceiptOutcome {
     };
     let error = event.frame.error.as_deref();
     let status = match (event.frame.decision, error) {
+        (CallDecision::Denied, _) if fault!("receipts.denied-success") => "success",
+        (CallDecision::Allowed, Some(_)) if fault!("receipts.failed-success") => "success",
         (CallDecision::Allowed, None) => "success",
         (CallDecision::Allowed, Some(_)) | (CallDecision::Denied, _) => "failure",
         (CallDecision::Pending, _) => "pending",

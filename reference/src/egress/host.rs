@@ -66,7 +66,7 @@ impl fmt::Display for TargetHost {
 }
 
 fn named(name: &str) -> Option<TargetHost> {
-    let name = name.strip_suffix('.').unwrap_or(name);
+    let name = name.strip_suffix('.').filter(|_| !fault!("network.dot-at-end")).unwrap_or(name);
     let fits = name.split('.').all(|label| (1..=LABEL).contains(&label.len()));
     (fits && name.len() <= NAME).then(|| TargetHost::Name(name.to_owned()))
 }
@@ -77,6 +77,7 @@ pub(super) fn unwrapped(address: IpAddr) -> IpAddr {
     let v4 = match address {
         IpAddr::V4(v4) => Some(v4),
         // `::` and `::1` are addresses of their own.
+        IpAddr::V6(_) if fault!("network.wrapped-addresses") => None,
         IpAddr::V6(v6) => v6.to_ipv4().filter(|_| u128::from(v6) > 1),
     };
     match (v4, address) {

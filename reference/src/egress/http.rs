@@ -74,12 +74,12 @@ async fn framed(
     life: ConnectionGuard,
     odd: &AmbiguityFlag,
 ) -> Response<HttpBody> {
-    if odd.is_seen() {
+    if odd.is_seen() && !fault!("network.two-lengths") {
         return refusal("a request with two lengths is not taken");
     }
     let coded = request.headers().contains_key(TRANSFER_ENCODING);
     let mut response = answer(request, gate, life).await;
-    if coded {
+    if coded && !fault!("network.chunked-stays-open") {
         response.headers_mut().insert(CONNECTION, HeaderValue::from_static("close"));
     }
     response
@@ -106,7 +106,12 @@ async fn answer(
         Err(ConnectError::Denied(why)) => {
             let line = format!("network_restricted: {target}:{port}: {why}");
             let mut refusal = said(StatusCode::FORBIDDEN, &line);
-            if let Ok(host) = HeaderValue::from_str(&target.to_string()) {
+            if fault!("network.denial-bad-gateway") {
+                *refusal.status_mut() = StatusCode::BAD_GATEWAY;
+            }
+            if let Ok(host) = HeaderValue::from_str(&target.to_string())
+                && !fault!("network.denial-header")
+            {
                 refusal.headers_mut().insert(DENIED, host);
             }
             refusal
@@ -130,12 +135,13 @@ fn wanted(request: &Request<Incoming>) -> Result<ProxyTarget, String> {
         return Err("CONNECT takes HOST:PORT".to_owned());
     }
     let authority = uri.authority().ok_or("the request names no host")?;
-    if authority.as_str().contains('@') {
+    if authority.as_str().contains('@') && !fault!("network.accounts") {
         return Err("a host with an account is not taken".to_owned());
     }
     let target = TargetHost::read(authority.host()).map_err(|error| error.to_string())?;
     match port(authority)? {
         Some(0) => Err("port 0 is none".to_owned()),
+        Some(_) if tunnel && fault!("network.tunnel-port") => Ok(ProxyTarget { target, port: 443 }),
         Some(port) => Ok(ProxyTarget { target, port }),
         None if tunnel => Err("CONNECT takes HOST:PORT".to_owned()),
         None => Ok(ProxyTarget { target, port: 80 }),
@@ -189,7 +195,9 @@ async fn forward(
     match sender.send_request(rewritten(request, target, port)).await {
         Err(error) => failed(&error),
         Ok(mut response) => {
-            strip(response.headers_mut());
+            if !fault!("network.answer-hops") {
+                strip(response.headers_mut());
+            }
             response.map(BodyExt::boxed)
         }
     }
@@ -200,9 +208,13 @@ fn rewritten(request: Request<Incoming>, target: &TargetHost, port: u16) -> Requ
     let (mut head, body) = request.into_parts();
     let path = head.uri.path_and_query().map_or("/", |path| path.as_str());
     head.uri = path.parse().unwrap_or_else(|_| Uri::from_static("/"));
-    strip(&mut head.headers);
+    if !fault!("network.request-hops") {
+        strip(&mut head.headers);
+    }
     let host = if port == 80 { target.to_string() } else { format!("{target}:{port}") };
-    if let Ok(host) = HeaderValue::from_str(&host) {
+    if let Ok(host) = HeaderValue::from_str(&host)
+        && !fault!("network.client-host")
+    {
         head.headers.insert(HOST, host);
     }
     Request::from_parts(head, body)
@@ -217,10 +229,10 @@ fn strip(headers: &mut HeaderMap) {
         .flat_map(|value| value.split(','))
         .filter_map(|name| name.trim().parse().ok())
         .collect();
-    for name in named {
+    for name in named.into_iter().filter(|_| !fault!("network.named-hops")) {
         headers.remove(name);
     }
-    for name in HOPS {
+    for name in HOPS.into_iter().filter(|name| !dropped!("hop-headers", name)) {
         headers.remove(name);
     }
 }

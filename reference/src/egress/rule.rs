@@ -74,7 +74,11 @@ impl HostRule {
         match (&self.destination, target) {
             (HostPattern::Name(rule), TargetHost::Name(name)) => rule == name,
             (HostPattern::Below(rule), TargetHost::Name(name)) => {
-                name.strip_suffix(rule.as_str()).is_some_and(|front| front.ends_with('.'))
+                let itself = fault!("network.wildcard-itself") && name == rule;
+                let end = fault!("network.wildcard-without-dot");
+                let front = name.strip_suffix(rule.as_str());
+                itself
+                    || front.is_some_and(|front| front.ends_with('.') || end && !front.is_empty())
             }
             (HostPattern::Address(rule), TargetHost::Address(address)) => rule == address,
             _ => false,
@@ -84,6 +88,7 @@ impl HostRule {
     /// Returns whether it covers `port` as an allow rule.
     pub(super) fn opens(&self, port: u16) -> bool {
         match self.ports {
+            _ if fault!("network.ports-ignored") => true,
             PortPattern::Unsaid => USUAL.contains(&port),
             PortPattern::All => true,
             PortPattern::One(one) => one == port,
@@ -92,7 +97,8 @@ impl HostRule {
 
     /// Returns whether it covers `port` as a deny rule.
     pub(super) fn shuts(&self, port: u16) -> bool {
-        self.ports == PortPattern::Unsaid || self.opens(port)
+        self.ports == PortPattern::Unsaid && !fault!("network.denies-usual-ports")
+            || self.opens(port)
     }
 }
 

@@ -53,7 +53,7 @@ pub(super) async fn serve(
         return reply(&mut client, SocksReply::NoAddress).await;
     };
     let port = u16::from_be_bytes(bytes(&mut client).await?);
-    if command != CONNECT {
+    if command != CONNECT && !fault!("network.socks-commands") {
         return reply(&mut client, SocksReply::NoCommand).await;
     }
     match gate.connect(&target, port).await {

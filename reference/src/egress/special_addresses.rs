@@ -53,13 +53,22 @@ pub(super) fn special(address: IpAddr) -> Option<&'static str> {
                 let apart = u32::from(*net) ^ u32::from(v4);
                 apart.leading_zeros() >= *length
             };
-            V4.iter().find(within).map(|(_, _, what)| *what)
+            let kept = |(net, length, _): &&(Ipv4Addr, u32, &str)| {
+                !dropped!("special-networks", format_args!("{net}/{length}"))
+            };
+            V4.iter().filter(kept).find(within).map(|(_, _, what)| *what)
         }
         IpAddr::V6(v6) => {
             let within = |net: Ipv6Addr, length| {
                 (u128::from(net) ^ u128::from(v6)).leading_zeros() >= length
             };
-            let known = V6.iter().find(|(net, length, _)| within(*net, *length));
+            if fault!("network.special-v6-open") {
+                return None;
+            }
+            let kept = |(net, length, _): &&(Ipv6Addr, u32, &str)| {
+                !dropped!("special-networks", format_args!("{net}/{length}"))
+            };
+            let known = V6.iter().filter(kept).find(|(net, length, _)| within(*net, *length));
             let elsewhere = (!within(GLOBAL.0, GLOBAL.1)).then_some("reserved");
             known.map(|(_, _, what)| *what).or(elsewhere)
         }

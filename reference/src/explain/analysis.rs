@@ -108,6 +108,9 @@ impl<'a> FailureAnalysis<'a> {
 
     /// Returns whether the command line redirects stderr to stdout.
     fn redirects(&self) -> bool {
+        if fault!("explain.redirections") {
+            return false;
+        }
         let marks = ["2>&1", "|&", "&>"];
         let text = self.run.command.to_argv().join(" ");
         marks.iter().any(|mark| text.contains(mark))
@@ -121,10 +124,10 @@ impl<'a> FailureAnalysis<'a> {
         let (mut found, mut passed) = (Vec::new(), Vec::new());
         for (at, line) in lines.iter().enumerate() {
             let Some(complaint) = message::read(strip(line)) else { continue };
-            if self.is_echoed(line)
+            if self.is_echoed(line) && !fault!("explain.echoes")
                 || is_noise(line)
                 || cause::compares(line)
-                || is_warning(&lines, at)
+                || is_warning(&lines, at) && !fault!("explain.warnings")
                 || cause::is_shown(&deciders, after_shell(line), on_stderr)
             {
                 continue;

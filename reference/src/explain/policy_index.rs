@@ -105,7 +105,7 @@ impl<'a> PolicyIndex<'a> {
 
     /// Returns whether the policy restricts the network.
     pub(super) fn restricts_network(&self) -> bool {
-        self.policy.network != Network::Host {}
+        self.policy.network != Network::Host {} && !fault!("explain.network-silent")
     }
 
     /// Returns whether the command has a loopback of its own.
@@ -152,7 +152,7 @@ impl<'a> PolicyIndex<'a> {
             || self.against_the_law(path, Asked::Modify)
             || mounted && holds(&self.deny_write, path)
             || removes && self.is_root(path);
-        if denied {
+        if denied && !fault!("explain.denies-silent") {
             return Some(DenialRule::RuntimeDenied);
         }
         if self.against_the_law(path, Asked::Read) {
@@ -160,7 +160,7 @@ impl<'a> PolicyIndex<'a> {
             return Some(DenialRule::ReadDenied);
         }
         let outside = op == AccessKind::Write && !self.is_writable(path);
-        outside.then_some(DenialRule::OutsideWrite)
+        (outside && !fault!("explain.outside-silent")).then_some(DenialRule::OutsideWrite)
     }
 
     fn read(&self, path: &Path) -> Option<DenialRule> {
@@ -233,6 +233,7 @@ impl<'a> PolicyIndex<'a> {
         let Some((name, place)) = found else { return self.held(path, mounted) };
         match name {
             GIT => self.git(path.strip_prefix(&place).ok(), mounted),
+            _ if fault!("explain.metadata-as-outside") => Some(DenialRule::OutsideWrite),
             _ => Some(DenialRule::Metadata),
         }
     }
@@ -243,7 +244,7 @@ impl<'a> PolicyIndex<'a> {
         let within = |place: &&PathBuf| {
             path.starts_with(place) || mounted && place.starts_with(path) && !self.is_root(path)
         };
-        let place = self.held.iter().find(within)?;
+        let place = self.held.iter().filter(|_| !fault!("explain.held-unknown")).find(within)?;
         let is_git = |part: std::path::Component<'_>| part.as_os_str() == GIT;
         let Some(at) = place.components().position(is_git) else {
             return Some(DenialRule::Metadata);

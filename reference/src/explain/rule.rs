@@ -37,6 +37,10 @@ impl DenialRule {
         match self {
             Self::OutsideWrite => "outside_workspace_write",
             Self::Metadata => "protected_metadata_write",
+            Self::GitMetadata | Self::GitSteering if fault!("explain.git-as-metadata") => {
+                "protected_metadata_write"
+            }
+            Self::ReadDenied if fault!("explain.read-as-outside") => "outside_workspace_write",
             Self::GitMetadata | Self::GitSteering => "git_metadata_requires_capability",
             Self::NetworkRestricted => "network_restricted",
             Self::PlatformDenied => "platform_baseline_denied",

@@ -9,7 +9,7 @@ use crate::policy::protected_names::ProtectedName;
 /// Finds `name` directly below `directory`: the object itself, then the target of its pointer.
 pub(super) fn below(directory: &Path, name: &ProtectedName) -> Vec<ExistingPath> {
     let Some(found) = paths::find(&directory.join(name.name)) else { return Vec::new() };
-    let pointed = match name.git && !found.directory {
+    let pointed = match name.git && !found.directory && !fault!("plan.pointed-repositories") {
         true => pointed_to(&found.real, directory),
         false => Vec::new(),
     };

@@ -78,7 +78,8 @@ impl GitHistory {
     }
 
     fn hold_names(&mut self, git: &Path) {
-        for path in STEERS.map(|name| git.join(name)) {
+        let steers = STEERS.into_iter().filter(|name| !dropped!("git-steering", name));
+        for path in steers.map(|name| git.join(name)) {
             match paths::find(&path) {
                 Some(found) => self.held.push(found),
                 None => self.missing.extend(paths::missing(&path)),

@@ -35,19 +35,24 @@ impl ProtectedPaths {
     /// Examines `roots` (real paths), except the names that `grants` reopen.
     pub(crate) fn observe(roots: &[PathBuf], grants: &[String]) -> Self {
         let mut all = Self::default();
-        for root in roots {
+        let first = if fault!("plan.first-root-alone") { 1 } else { roots.len() };
+        let protected = || PROTECTED.iter().filter(|name| !dropped!("protected-names", name.name));
+        for root in roots.iter().take(first) {
             let folds = fold::folds(root);
-            for name in PROTECTED.iter().filter(|name| !name.granted_by(grants)) {
+            for name in protected().filter(|name| !name.granted_by(grants)) {
                 if !all.take(root, name, grants, roots) {
                     let real = root.join(name.name);
                     all.missing.push(MissingPath { real, links: Vec::new(), folds });
                 }
             }
         }
-        for name in PROTECTED.iter().filter(|name| name.git && !name.granted_by(grants)) {
+        let nests = |name: &&ProtectedName| name.git && !fault!("plan.nested-repositories");
+        for name in protected().filter(nests).filter(|name| !name.granted_by(grants)) {
             all.nested(roots, name, grants);
         }
-        all.links = all.on_the_way();
+        if !fault!("plan.links-loose") {
+            all.links = all.on_the_way();
+        }
         all
     }
 
@@ -61,7 +66,7 @@ impl ProtectedPaths {
     ) -> bool {
         let path = directory.join(name.name);
         let found = git::below(directory, name);
-        if name.git {
+        if name.git && !fault!("plan.steering-files") {
             let SteeringPaths { there, missing } =
                 git_steering::steering_paths(&found, directory, roots);
             self.there.extend(there);
@@ -82,6 +87,7 @@ impl ProtectedPaths {
             self.missing.push(paths::missing(&path).unwrap_or_else(nowhere));
         }
         let pointer = found.first().filter(|found| name.git && !found.directory);
+        let pointer = pointer.filter(|_| !fault!("plan.dangling-pointers"));
         self.missing.extend(pointer.and_then(|found| git::dangling(found, directory)));
         self.there.extend(found);
         stands

@@ -56,12 +56,20 @@ fn become_command(
 
 /// New session (no terminal to type into), the command's own streams, clean signal state.
 fn take_over(streams: &StandardStreams) -> nix::Result<()> {
-    unistd::setsid()?;
+    match fault!("mechanism.session") {
+        true => unistd::setpgid(unistd::Pid::from_raw(0), unistd::Pid::from_raw(0))?,
+        false => drop(unistd::setsid()?),
+    }
     unistd::dup2_stdin(&streams.stdin)?;
     unistd::dup2_stdout(&streams.stdout)?;
     unistd::dup2_stderr(&streams.stderr)?;
-    sys::default_action(Signal::SIGPIPE).map_err(|error| errno_of(&error))?;
-    SigSet::empty().thread_set_mask()
+    if !fault!("supervise.broken-pipe-ignored") {
+        sys::default_action(Signal::SIGPIPE).map_err(|error| errno_of(&error))?;
+    }
+    match fault!("supervise.signals-blocked") {
+        true => Ok(()),
+        false => SigSet::empty().thread_set_mask(),
+    }
 }
 
 fn confine(lockdown: &CommandLockdown) -> nix::Result<()> {

@@ -99,7 +99,7 @@ impl CommandGroup {
     /// Returns whether no process in a grace period is left. Zombies do not count: those without a
     /// parent were reaped here, and others are no children of this process.
     fn is_over(&self, children: &ChildEvents) -> io::Result<bool> {
-        if !self.has_ended || !self.is_ending {
+        if !self.has_ended || !self.is_ending || fault!("supervise.members-grace") {
             return Ok(self.has_ended);
         }
         Ok(!children.has_member(self.leader)?)
@@ -119,7 +119,9 @@ impl CommandGroup {
                 }
                 self.send(ending);
                 // One that is stopped has to run to heed it.
-                self.send(Signal::CONT);
+                if !fault!("supervise.stopped-stays") {
+                    self.send(Signal::CONT);
+                }
             }
         }
         Ok(true)
@@ -129,6 +131,10 @@ impl CommandGroup {
     /// left, or else [`Self::is_over`] has ended this.
     fn send(&self, signal: Signal) {
         if let Some(group) = process::Pid::from_raw(self.leader.as_raw()) {
+            if fault!("supervise.leader-alone") {
+                let _gone = process::kill_process(group, signal);
+                return;
+            }
             // A group that has just ended is no failure: its report follows.
             let _gone = process::kill_process_group(group, signal);
         }

@@ -50,7 +50,10 @@ impl SocketFamilies {
             Self::UnixAlone => (SeccompCmpOp::Ne, libc::AF_UNIX),
         };
         // The kernel reads an int.
-        let width = SeccompCmpArgLen::Dword;
+        let width = match fault!("mechanism.vsock-high-bits") {
+            true => SeccompCmpArgLen::Qword,
+            false => SeccompCmpArgLen::Dword,
+        };
         SeccompRule::new(vec![SeccompCondition::new(0, width, operator, family as u64)?])
     }
 }
@@ -61,18 +64,39 @@ pub(super) fn install(filter: &Filter) -> io::Result<()> {
 }
 
 fn program(sockets: SocketFamilies) -> Result<BpfProgram, seccompiler::BackendError> {
-    let mut rules: std::collections::BTreeMap<i64, Vec<SeccompRule>> =
-        CLOSED_CALLS.into_iter().map(|call| (call, Vec::new())).collect();
+    let mut rules: std::collections::BTreeMap<i64, Vec<SeccompRule>> = CLOSED_CALLS
+        .into_iter()
+        .filter(|call| !is_open(*call))
+        .map(|call| (call, Vec::new()))
+        .collect();
     let requests: Result<Vec<SeccompRule>, _> =
         CLOSED_REQUESTS.into_iter().map(|number| equals(1, number)).collect();
-    rules.insert(libc::SYS_ioctl, requests?);
-    rules.insert(libc::SYS_socket, vec![sockets.refused()?]);
-    rules.insert(libc::SYS_unshare, vec![new_cgroup_namespace()?]);
-    rules.insert(libc::SYS_clone, vec![new_cgroup_namespace()?]);
+    if !fault!("mechanism.typing") {
+        rules.insert(libc::SYS_ioctl, requests?);
+    }
+    if !fault!("mechanism.vsock") {
+        rules.insert(libc::SYS_socket, vec![sockets.refused()?]);
+    }
+    if !fault!("mechanism.unshare-cgroup") {
+        rules.insert(libc::SYS_unshare, vec![new_cgroup_namespace()?]);
+    }
+    if !fault!("mechanism.clone-cgroup") {
+        rules.insert(libc::SYS_clone, vec![new_cgroup_namespace()?]);
+    }
     let arch = TargetArch::try_from(std::env::consts::ARCH)?;
     let refuse = SeccompAction::Errno(libc::EPERM as u32);
     let filter = SeccompFilter::new(rules, SeccompAction::Allow, refuse, arch)?;
     Ok(behind_numbers(filter.try_into()?))
+}
+
+/// Returns whether a fault leaves `call` open.
+fn is_open(call: i64) -> bool {
+    match call {
+        libc::SYS_keyctl => fault!("mechanism.keyctl"),
+        libc::SYS_add_key => fault!("mechanism.add-key"),
+        libc::SYS_request_key => fault!("mechanism.request-key"),
+        _ => fault!("mechanism.io-uring"),
+    }
 }
 
 /// Closes cgroup namespaces: with one of its own, made in a user namespace of its own, the command
@@ -85,7 +109,10 @@ fn new_cgroup_namespace() -> Result<SeccompRule, seccompiler::BackendError> {
 
 /// An argument that is this number. The kernel reads 32 bits of it, so only those are compared.
 fn equals(argument: u8, number: u64) -> Result<SeccompRule, seccompiler::BackendError> {
-    let width = SeccompCmpArgLen::Dword;
+    let width = match fault!("mechanism.typing-high-bits") {
+        true => SeccompCmpArgLen::Qword,
+        false => SeccompCmpArgLen::Dword,
+    };
     SeccompRule::new(vec![SeccompCondition::new(argument, width, SeccompCmpOp::Eq, number)?])
 }
 
@@ -96,6 +123,13 @@ fn behind_numbers(program: BpfProgram) -> BpfProgram {
     let answer = libc::SECCOMP_RET_ERRNO | libc::ENOSYS as u32;
     let mut whole = vec![statement(libc::BPF_LD | libc::BPF_W | libc::BPF_ABS, 0, 0)];
     for (compare, number) in ABSENT {
+        let is_open = match number == libc::SYS_clone3 as u32 {
+            true => fault!("mechanism.clone3"),
+            false => fault!("mechanism.x32-calls"),
+        };
+        if is_open {
+            continue;
+        }
         whole.push(statement(libc::BPF_JMP | compare | libc::BPF_K, number, 1));
         whole.push(statement(libc::BPF_RET | libc::BPF_K, answer, 0));
     }

@@ -104,6 +104,7 @@ impl PreparedRun for BubblewrapRun<'_> {
         let launch = sys::memory_file(&launch.encode()).map_err(unprepared)?;
         let held =
             ledger.map(|ledger| Ok((sys::memory_file(&self.view.mediate.encode())?, ledger)));
+        let held = held.filter(|_| !fault!("bubblewrap.absent-names"));
         let held = held.transpose().map_err(unprepared)?;
         let handles = HelperHandles { launch, control, streams, door, held };
         let program = helper(prefix, handles, self.view, &self.untrusted)?;
@@ -122,6 +123,7 @@ impl PreparedRun for BubblewrapRun<'_> {
 fn untrusted(job: &RunJob) -> Vec<PathBuf> {
     let policy = &job.policy;
     let roots = std::iter::once(&policy.workspace).chain(&policy.writable);
+    let roots = roots.filter(|_| !fault!("bubblewrap.helper-in-workspace"));
     roots.filter_map(|root| root.as_path().canonicalize().ok()).collect()
 }
 
@@ -163,16 +165,18 @@ fn helper(
 /// `nested` asks for no user namespace, where a container grants the others alone.
 pub(crate) fn standalone(view: &View, cwd: &Path, nested: bool) -> Result<Vec<OsString>, Refusal> {
     can_hold(view)?;
-    let mut list = vec![OsString::from(locate::PROGRAM), "--new-session".into()];
+    let mut list = vec![OsString::from(locate::PROGRAM)];
+    list.extend((!fault!("compile.session")).then(|| "--new-session".into()));
     let left_out = |word: &str| {
         word == "--as-pid-1" || nested && ["--unshare-user", "--unshare-cgroup-try"].contains(&word)
     };
     list.extend(FIXED.iter().filter(|word| !left_out(word)).map(OsString::from));
-    if !view.host_network {
+    if !view.host_network && !fault!("compile.bubblewrap-network") {
         list.push("--unshare-net".into());
     }
     for step in &view.steps {
         match step {
+            ViewStep::MaskFile(_) if fault!("compile.bubblewrap-masks") => {}
             // A device that cannot be opened there, as devices are not let in.
             ViewStep::MaskFile(path) | ViewStep::MaskSocket(path) => {
                 list.extend(["--ro-bind".into(), "/dev/null".into(), path.into()]);
@@ -208,6 +212,7 @@ const LOWEST_PORT: u16 = 1024;
 /// Refuses a profile: the inner stage decides on new names, but not by a profile.
 fn can_ask(view: &View) -> Result<(), Refusal> {
     match view.mediate.profile {
+        _ if fault!("bubblewrap.profile") => Ok(()),
         None => Ok(()),
         Some(_) => Err(Refusal::unsupported(
             "the profile decides on names yet to come, which the mechanism bubblewrap does not ask it about; use the mechanism namespaces",
@@ -217,6 +222,9 @@ fn can_ask(view: &View) -> Result<(), Refusal> {
 
 /// Refuses names that do not exist: without an inner stage they cannot be held.
 fn can_hold(view: &View) -> Result<(), Refusal> {
+    if fault!("compile.bubblewrap-absent") {
+        return Ok(());
+    }
     let refused = |what: String, remedy: &str| {
         Err(Refusal::unsupported(format!(
             "the policy denies {what}: bubblewrap has no step mediate that could hold it; {remedy}, or use the mechanism namespaces"
@@ -249,11 +257,12 @@ fn can_hold(view: &View) -> Result<(), Refusal> {
 
 /// The arguments for `view`; `masks` are descriptors of empty files, one for each masked file.
 fn arguments(view: &View, masks: &[RawFd]) -> Vec<OsString> {
-    let mut list: Vec<OsString> = FIXED.iter().map(OsString::from).collect();
-    if !view.host_network {
+    let fixed = FIXED.iter().filter(|word| !is_left_out(word));
+    let mut list: Vec<OsString> = fixed.map(OsString::from).collect();
+    if !view.host_network && !fault!("bubblewrap.network") {
         list.push("--unshare-net".into());
     }
-    if !view.mediate.is_empty() {
+    if !view.mediate.is_empty() && !fault!("bubblewrap.looking") {
         list.extend(LOOKING.iter().map(OsString::from));
     }
     let mut masks = masks.iter();
@@ -264,12 +273,35 @@ fn arguments(view: &View, masks: &[RawFd]) -> Vec<OsString> {
     list
 }
 
+/// Returns whether a fault leaves `word` out.
+fn is_left_out(word: &str) -> bool {
+    match word {
+        "--unshare-ipc" => fault!("bubblewrap.ipc"),
+        "--unshare-cgroup-try" => fault!("bubblewrap.cgroup"),
+        "--unshare-uts" => fault!("bubblewrap.uts"),
+        "--die-with-parent" => fault!("bubblewrap.launcher-tie"),
+        _ => false,
+    }
+}
+
 fn rendered(step: &ViewStep, mask: RawFd) -> Vec<OsString> {
     let words = |before: &[&str], path: &Path, times: usize| -> Vec<OsString> {
         let before = before.iter().map(OsString::from);
         before.chain(std::iter::repeat_n(path.as_os_str().to_owned(), times)).collect()
     };
     match step {
+        ViewStep::MaskFile(_) if fault!("bubblewrap.denied-files") => Vec::new(),
+        ViewStep::MaskSocket(_) if fault!("bubblewrap.sockets") => Vec::new(),
+        ViewStep::MaskDirectory(_) if fault!("bubblewrap.denied-directories") => Vec::new(),
+        ViewStep::Seal(_) if fault!("bubblewrap.seals") => Vec::new(),
+        ViewStep::Tmpfs(path, _) if fault!("bubblewrap.host-temp") && step.is_temp() => {
+            words(&["--bind"], path, 2)
+        }
+        ViewStep::BindReadOnly(path)
+            if fault!("bubblewrap.read-only-binds") && path != Path::new("/") =>
+        {
+            words(&["--bind"], path, 2)
+        }
         ViewStep::Bind(path) => words(&["--bind"], path, 2),
         ViewStep::BindReadOnly(path) => words(&["--ro-bind"], path, 2),
         ViewStep::MaskFile(path) | ViewStep::MaskSocket(path) => {

@@ -104,6 +104,12 @@ fn start<'a>(view: &'a View, inner: SandboxInit<'a>) -> Result<RunningSandbox, R
     let mut flags = ALWAYS;
     flags.set(CloneFlags::CLONE_NEWUSER, ids.is_some());
     flags.set(CloneFlags::CLONE_NEWNET, !view.host_network);
+    flags.set(CloneFlags::CLONE_NEWIPC, !fault!("mechanism.ipc-namespace"));
+    flags.set(CloneFlags::CLONE_NEWUTS, !fault!("mechanism.uts-namespace"));
+    flags.set(CloneFlags::CLONE_NEWCGROUP, !fault!("mechanism.cgroup-namespace"));
+    if fault!("network.host-network") {
+        flags.remove(CloneFlags::CLONE_NEWNET);
+    }
     let inner = inner.mediating(&view.mediate);
     let entry = NamespaceEntry { layout, ids, private_network: !view.host_network, inner };
     let forked = sys::fork_into(flags, || enter::run(entry));

@@ -80,6 +80,7 @@ impl SyscallBroker {
         match path.first() {
             Some(b'/') => self.root.try_clone().map_err(|_| Errno::EMFILE),
             None => Err(Errno::ENOENT),
+            _ if fault!("mediate.directory-descriptors") => caller.base(libc::AT_FDCWD),
             _ => caller.base(named.0),
         }
     }
@@ -109,6 +110,9 @@ impl SyscallBroker {
     pub(super) fn vet(&self, spot: &PinnedName, coming: NewEntry) -> nix::Result<()> {
         use RuleMatch::{Above, Forbidden, Free, Towards, Within};
         let errno = match (self.judge(spot)?, coming) {
+            (Forbidden, NewEntry::Linked) if fault!("mediate.hard-links") => return Ok(()),
+            (Forbidden, NewEntry::Pointing) if fault!("mediate.links") => return Ok(()),
+            (Above, NewEntry::Pointing) if fault!("mediate.links-above") => return Ok(()),
             (Forbidden, _) => Errno::EACCES,
             (Free | Within, _)
             | (Above | Towards, NewEntry::Fresh)
@@ -119,7 +123,8 @@ impl SyscallBroker {
             (Above | Towards, NewEntry::Pointing) => Errno::EACCES,
         };
         match stat_name(spot) {
-            Ok(_) => Err(Errno::EEXIST),
+            Ok(_) if !fault!("mediate.taken-names") => Err(Errno::EEXIST),
+            Ok(_) => Err(errno),
             Err(Errno::ENOENT) if errno == Errno::EACCES => Err(self.refusal(spot, errno)),
             Err(Errno::ENOENT) => Err(errno),
             Err(other) => Err(other),
@@ -128,7 +133,9 @@ impl SyscallBroker {
 
     /// `errno`, by which something at `spot` is refused for good; noted for the explanation.
     pub(super) fn refusal(&self, spot: &PinnedName, errno: Errno) -> Errno {
-        self.ledger.iter().for_each(|ledger| ledger.note(spot));
+        if !fault!("mediate.notes") {
+            self.ledger.iter().for_each(|ledger| ledger.note(spot));
+        }
         errno
     }
 

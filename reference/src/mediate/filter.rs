@@ -53,25 +53,32 @@ pub(super) fn program(keeps: bool) -> Vec<Step> {
     let ends = |numbers: &[c_long], with: u32| -> Vec<Step> {
         numbers
             .iter()
+            .filter(|number| !dropped!("mediated-calls", number))
             .flat_map(|number| [unless(libc::BPF_JEQ, *number as u32, 1), end(with)])
             .collect()
     };
     steps.extend(ends(ALWAYS, ASK));
-    if keeps {
+    if keeps && !fault!("mediate.removals") {
         steps.extend(ends(REMOVING, ASK));
     }
     steps.extend(ends(&ABSENT, refuse(libc::ENOSYS)));
     steps.extend(ends(&CLOSED, refuse(libc::EPERM)));
     // A Landlock domain of the command would not apply to our calls: the command must not assume
     // one.
-    steps.extend(ends(&[libc::SYS_landlock_create_ruleset], refuse(libc::EOPNOTSUPP)));
-    for (number, flags) in OPENING {
+    if !fault!("mediate.own-landlock") {
+        steps.extend(ends(&[libc::SYS_landlock_create_ruleset], refuse(libc::EOPNOTSUPP)));
+    }
+    for (number, flags) in OPENING.iter().filter(|(number, _)| !dropped!("mediated-calls", number))
+    {
         steps.extend(creation(*number, *flags));
     }
     for number in [libc::SYS_unshare, libc::SYS_clone] {
-        steps.extend(if_any_bit(number, 0, NAMESPACES, refuse(libc::EPERM)));
+        let bits = if fault!("mediate.namespaces") { 0 } else { NAMESPACES };
+        steps.extend(if_any_bit(number, 0, bits, refuse(libc::EPERM)));
     }
-    steps.extend(subvolumes());
+    if !fault!("mediate.subvolumes") {
+        steps.extend(subvolumes());
+    }
     steps.push(end(PASS));
     steps
 }

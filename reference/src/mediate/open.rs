@@ -34,6 +34,12 @@ impl OpenCall {
     }
 
     fn has(self, flag: OFlag) -> bool {
+        if fault!("mediate.exclusive") && flag == OFlag::O_EXCL {
+            return false;
+        }
+        if fault!("mediate.close-on-exec") && flag == OFlag::O_CLOEXEC {
+            return false;
+        }
         self.flags.contains(flag)
     }
 
@@ -45,7 +51,13 @@ impl OpenCall {
     /// Returns the flags for an existing object: nothing may be created, and no terminal become
     /// ours.
     fn existing(self) -> OFlag {
-        let dropped = OFlag::O_CREAT | OFlag::O_EXCL | OFlag::O_NOFOLLOW;
+        let mut dropped = OFlag::O_CREAT | OFlag::O_EXCL | OFlag::O_NOFOLLOW;
+        if fault!("mediate.truncate") {
+            dropped |= OFlag::O_TRUNC;
+        }
+        if fault!("mediate.append") {
+            dropped |= OFlag::O_APPEND;
+        }
         self.flags.difference(dropped) | OFlag::O_CLOEXEC | OFlag::O_NOCTTY
     }
 
@@ -144,7 +156,7 @@ impl SyscallBroker {
         let flags = opening.flags | must_be_new | OFlag::O_CLOEXEC;
         let _still = self.shared();
         let made = self.vet(spot, NewEntry::Fresh).and_then(|()| {
-            umask(status.umask);
+            umask(if fault!("mediate.umask") { Mode::empty() } else { status.umask });
             openat(&spot.directory, spot.name.as_c_str(), flags, opening.mode)
         });
         made.map_err(|errno| if errno == Errno::EEXIST { Errno::EAGAIN } else { errno })

@@ -39,7 +39,12 @@ pub(super) struct CredentialPatterns(Option<RegexSet>);
 
 impl CredentialPatterns {
     pub(super) fn new() -> Self {
-        Self(RegexSet::new(FORMS.map(|form| format!("(?-u){form}"))).ok())
+        let forms = FORMS.iter().enumerate().filter(|(at, _)| !dropped!("value-forms", at));
+        let forms = forms.map(|(_, form)| match fault!("env.forms-one-case") {
+            true => format!("(?-u){}", form.replace("(?i)", "")),
+            false => format!("(?-u){form}"),
+        });
+        Self(RegexSet::new(forms).ok())
     }
 
     /// Returns whether `value` holds one. Returns true if the expressions did not compile.

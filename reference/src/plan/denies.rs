@@ -42,13 +42,14 @@ impl DenyRules {
         let read_globs = expanded("deny_read_globs", &policy.deny_read_globs, host)?;
         let write_globs = expanded("deny_write_globs", &policy.deny_write_globs, host)?;
         read.extend(read_globs.iter().flat_map(|one| one.there.iter().cloned()));
-        read.retain(|found| found.reachable);
+        read.retain(|found| found.reachable && !fault!("plan.read-denies-open"));
         read.sort_by(|a, b| a.real.cmp(&b.real));
         read.dedup_by(|a, b| a.real == b.real);
         let (mut write, more) = split("deny_write", &policy.deny_write, host)?;
         let mut hidden_missing = std::mem::take(&mut missing);
         missing.extend(more);
-        write.extend(write_globs.iter().flat_map(|one| one.there.iter().cloned()));
+        let matched = write_globs.iter().filter(|_| !fault!("plan.present-matches-open"));
+        write.extend(matched.flat_map(|one| one.there.iter().cloned()));
         let globs = || read_globs.iter().chain(&write_globs);
         hidden_missing.extend(read_globs.iter().flat_map(|one| one.missing.iter().cloned()));
         missing.extend(write_globs.iter().flat_map(|one| one.missing.iter().cloned()));
@@ -65,21 +66,25 @@ impl DenyRules {
         let protected = &host.protected;
         require_searchable(protected.closed.as_deref())?;
         protected.there.iter().try_for_each(|name| contradicted(&name.real, roots))?;
-        write.extend(protected.there.iter().filter(|found| found.reachable).cloned());
+        let there = protected.there.iter().filter(|_| !fault!("plan.present-names-open"));
+        write.extend(there.filter(|found| found.reachable).cloned());
         let mut write: Vec<PathBuf> = write.into_iter().map(|found| found.real).collect();
         write.sort();
         write.dedup();
         let hidden = read.iter().map(|found| found.real.clone()).collect();
         let closed = write.iter().cloned().collect();
-        let denied = missing.iter().map(|missing| missing.by(AbsenceReason::Deny));
+        let denied = missing.iter().filter(|_| !fault!("plan.absent-denies"));
+        let denied = denied.map(|missing| missing.by(AbsenceReason::Deny));
         let links = protected.links.iter().map(|link| link.by(AbsenceReason::Link));
-        let protected = protected.missing.iter().map(|missing| missing.by(AbsenceReason::Protect));
+        let protected = protected.missing.iter().filter(|_| !fault!("plan.absent-protected"));
+        let protected = protected.map(|missing| missing.by(AbsenceReason::Protect));
         let inside = open().map(|one| AbsentName {
             path: one.directory.clone(),
             folds: one.folds,
             by: AbsenceReason::Deny,
         });
-        let unread = hidden_missing.iter().map(|missing| missing.by(AbsenceReason::Hide));
+        let unread = hidden_missing.iter().filter(|_| !fault!("plan.absent-read-denies"));
+        let unread = unread.map(|missing| missing.by(AbsenceReason::Hide));
         let absent = unread.chain(denied).chain(links).chain(protected).chain(inside).collect();
         let passages = open().map(|one| one.directory.clone()).collect();
         let whole = host.opened.iter().filter(|one| one.whole);

@@ -3,7 +3,9 @@
 use std::collections::BTreeMap;
 use std::ffi::OsString;
 
-use boxproof_cases::protocol::{EnvBase, EnvPolicy, Mode, names_a_credential, names_injected_code};
+use boxproof_cases::protocol::{
+    CREDENTIAL_NAMES, EnvBase, EnvPolicy, INJECTING_NAMES, Mode, matches_name,
+};
 
 use super::credential_values;
 
@@ -17,13 +19,30 @@ pub(crate) fn environment(
     launcher: &[(OsString, OsString)],
     private_tmp: Option<&str>,
 ) -> Vec<(OsString, OsString)> {
-    let passed = |name: &OsString| policy.pass.iter().any(|pass| name == pass.as_str());
+    let passed = |name: &OsString| {
+        let text = name.to_string_lossy();
+        let is_passed = |pass: &String| {
+            name == pass.as_str()
+                || fault!("env.pass-beginning") && text.starts_with(pass)
+                || fault!("env.pass-any-case") && text.eq_ignore_ascii_case(pass)
+        };
+        policy.pass.iter().any(is_passed) && !fault!("env.pass-ignored")
+    };
     let scrubbed = |name: &str| {
-        names_a_credential(name) || mode != Mode::Unconfined && names_injected_code(name)
+        if fault!("env.scrub-capitals") && name.to_uppercase() != name {
+            return false;
+        }
+        let credential = CREDENTIAL_NAMES.iter().any(|pattern| {
+            matches_name(pattern, &name.to_uppercase()) && !dropped!("credential-names", pattern)
+        });
+        let injecting = INJECTING_NAMES
+            .iter()
+            .any(|pattern| matches_name(pattern, name) && !dropped!("injecting-names", pattern));
+        credential || mode != Mode::Unconfined && injecting
     };
     let secrets = policy.scrub_values.then(credential_values::CredentialPatterns::new);
     let inherited = |(name, value): &(OsString, OsString)| match policy.base {
-        EnvBase::Clear => false,
+        EnvBase::Clear => fault!("env.clear-inherits"),
         EnvBase::Inherit => {
             let telling = secrets.as_ref().is_some_and(|secrets| secrets.are_in(value));
             !(telling || policy.scrub && scrubbed(&name.to_string_lossy()))
@@ -31,11 +50,13 @@ pub(crate) fn environment(
     };
     let kept = launcher.iter().filter(|pair| passed(&pair.0) || inherited(pair)).cloned();
     let mut result: BTreeMap<OsString, OsString> = kept.collect();
+    let private_tmp = private_tmp.filter(|_| !fault!("plan.tmpdir-kept"));
     if let (Some(directory), Some(value)) = (private_tmp, result.get_mut(&OsString::from("TMPDIR")))
     {
         *value = directory.into();
     }
-    result.extend(policy.set.iter().map(|(name, value)| (name.into(), value.into())));
+    let set = policy.set.iter().filter(|_| !fault!("env.set-ignored"));
+    result.extend(set.map(|(name, value)| (name.into(), value.into())));
     result.into_iter().collect()
 }
 

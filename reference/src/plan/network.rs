@@ -35,7 +35,7 @@ pub(super) fn with_proxy(
     policy: &EnvPolicy,
     mut env: Vec<(OsString, OsString)>,
 ) -> Vec<(OsString, OsString)> {
-    let Some(way) = way else { return env };
+    let Some(way) = way.filter(|_| !fault!("network.proxy-variables")) else { return env };
     let port = way.port();
     let own = own_loopback(way);
     let all = PROXIES.map(|name| (name, format!("http://127.0.0.1:{port}"))).into_iter();
@@ -47,6 +47,10 @@ pub(super) fn with_proxy(
             if let Some(at) = env.iter().position(|(known, _)| known == name) {
                 let (_, before) = env.swap_remove(at);
                 // Its options are many, and the last of a name counts.
+                if fault!("network.java-options-lost") {
+                    env.push((name.into(), value));
+                    continue;
+                }
                 let both = [before.as_os_str(), value.as_os_str()].join(OsStr::new(" "));
                 value = if name == JAVA { both } else { value };
             }
@@ -62,7 +66,7 @@ pub(super) fn with_proxy(
 fn own_loopback(way: &EgressRoute) -> Vec<&'static str> {
     let is_own = |host: &&str| match way {
         EgressRoute::Port(_) => true,
-        EgressRoute::Hosts(rules) => !rules.name(host),
+        EgressRoute::Hosts(rules) => !rules.name(host) || fault!("network.own-loopback-always"),
     };
     OWN.into_iter().filter(is_own).collect()
 }

@@ -66,7 +66,9 @@ fn place(
     steps: &mut Vec<ViewStep>,
 ) -> Result<(), Refusal> {
     match &node.kind {
-        NodeKind::Directory { children, .. } if !node.read => {
+        NodeKind::Directory { children, .. }
+            if !node.read && !fault!("plan.profile-directories-readable") =>
+        {
             closed_directory(node, children, around, steps)
         }
         NodeKind::Directory { open, children } => directory(node, *open, children, around, steps),
@@ -92,7 +94,8 @@ fn directory(
     around: SurroundingAccess,
     steps: &mut Vec<ViewStep>,
 ) -> Result<(), Refusal> {
-    let wanted = if node.modify || open { Writable } else { ReadOnly };
+    let modify = node.modify || fault!("plan.profile-directories-writable");
+    let wanted = if modify || open { Writable } else { ReadOnly };
     let mut below = Vec::new();
     children.iter().try_for_each(|child| place(child, wanted, &mut below))?;
     let held = wanted == Writable && (!node.modify || !below.is_empty());
@@ -124,8 +127,9 @@ fn closed_directory(
 }
 
 fn object(node: &WorkspaceNode, around: SurroundingAccess) -> Option<ViewStep> {
-    let wanted = if node.modify { Writable } else { ReadOnly };
-    match node.read && node.kind != NodeKind::Socket {
+    let modify = node.modify || fault!("plan.profile-files-writable");
+    let wanted = if modify { Writable } else { ReadOnly };
+    match (node.read || fault!("plan.profile-files-readable")) && node.kind != NodeKind::Socket {
         true if around == wanted => None,
         true => Some(bound(node.path.clone(), wanted)),
         false if around == Nothing => None,
@@ -145,7 +149,7 @@ fn link_can_be_held(
     reads: bool,
     modifies: bool,
 ) -> Result<(), Refusal> {
-    let seen = around != Nothing || node.read;
+    let seen = (around != Nothing || node.read) && !fault!("plan.profile-links");
     let loose = match () {
         () if !seen => return Ok(()),
         () if !node.read && reads => "read",

@@ -14,6 +14,7 @@ const NEVER: [&str; 3] = ["/proc", "/dev", "/sys"];
 pub(super) fn writable(policy: &Policy, host: &HostSnapshot) -> Result<Vec<PathBuf>, Refusal> {
     let mut roots = match policy.mode {
         Mode::WorkspaceWrite => named(policy, host)?,
+        Mode::ReadOnly if fault!("plan.read-only-writable") => named(policy, host)?,
         // The profile says how much of its workspace.
         Mode::ReadOnly if host.tree.is_some() => real(&policy.writable, host)?,
         Mode::ReadOnly | Mode::Unconfined => Vec::new(),
@@ -33,7 +34,8 @@ fn real(names: &[WirePath], host: &HostSnapshot) -> Result<Vec<PathBuf>, Refusal
 }
 
 fn named(policy: &Policy, host: &HostSnapshot) -> Result<Vec<PathBuf>, Refusal> {
-    let names = std::iter::once(&policy.workspace).chain(&policy.writable);
+    let extra = policy.writable.iter().filter(|_| !fault!("plan.extra-roots-closed"));
+    let names = std::iter::once(&policy.workspace).chain(extra);
     let roots: Vec<(&Path, &ExistingPath)> = names
         .map(|name| {
             let found = host.at(name.as_path()).ok_or_else(|| absent(name.as_path(), host))?;
@@ -67,7 +69,8 @@ fn acceptable(
     }
     let leaves = |link: &PathBuf| {
         let mut holders = roots.iter().map(|(_, root)| &root.real);
-        holders.any(|root| link.starts_with(root) && !found.real.starts_with(root))
+        let out = |root: &PathBuf| link.starts_with(root) && !found.real.starts_with(root);
+        holders.any(out) && !fault!("plan.planted-root")
     };
     match found.links.iter().find(|link| leaves(link)) {
         None => Ok(()),

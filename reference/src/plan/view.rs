@@ -13,7 +13,7 @@ use super::forbidden_names::{AbsentName, ForbiddenNames, ProfileBound};
 use super::profile::{self, SurroundingAccess};
 use super::{View, ViewStep, roots, skeleton};
 use crate::error::Refusal;
-use crate::host::{HostSnapshot, PathPassage, PlatformEntry};
+use crate::host::{ExistingPath, HostSnapshot, PathPassage, PlatformEntry};
 
 /// Mode of a private temp directory.
 const TMP_MODE: u32 = 0o1777;
@@ -40,7 +40,8 @@ pub(super) fn view(
     steps.extend(scene.sealed().map(ViewStep::Seal));
     // A sealed mount takes no further steps, so seals come last.
     steps.sort_by_cached_key(|step| {
-        (matches!(step, ViewStep::Seal(_)), step.path().components().count())
+        let first = fault!("plan.masks-first") && step.masks_one_file();
+        (matches!(step, ViewStep::Seal(_)), !first, step.path().components().count())
     });
     let steps = skeleton::with_directories(steps);
     Ok(View { steps, mediate: scene.mediated(), host_network, egress: None })
@@ -78,6 +79,9 @@ impl ViewStep {
 /// Returns the listed readable roots, and the command's own file; `None` if everything is readable.
 fn readable(policy: &Policy, host: &HostSnapshot) -> Result<Option<Vec<PathBuf>>, Refusal> {
     let Readable::Only(roots) = &policy.readable else { return Ok(None) };
+    if fault!("plan.unlisted-shown") {
+        return Ok(None);
+    }
     let real = |root: &WirePath| {
         host.at(root.as_path()).map(|found| found.real.clone()).ok_or_else(|| {
             Refusal::unsupported(format!(
@@ -130,8 +134,9 @@ impl<'a> ViewContext<'a> {
         })?;
         let mut roots = roots::writable(policy, host)?;
         let denies = DenyRules::collect(policy, host, &roots)?;
-        roots.retain(|root| !denies.cover(root));
-        let private = (policy.tmp == TmpPolicy::Private).then_some(&host.tmp);
+        roots.retain(|root| !denies.cover(root) || fault!("plan.root-in-deny"));
+        let private = policy.tmp == TmpPolicy::Private && !fault!("plan.host-tmp");
+        let private = private.then_some(&host.tmp);
         let mut hidden: Vec<PathBuf> = private.into_iter().flatten().cloned().collect();
         let workspace = workspace.real.clone();
         let mut shown = roots.clone();
@@ -149,12 +154,14 @@ impl<'a> ViewContext<'a> {
 
     /// Returns whether only listed roots can be read.
     fn lists(&self) -> bool {
-        self.policy.readable != Readable::All
+        self.policy.readable != Readable::All && !fault!("plan.unlisted-shown")
     }
 
     fn check_cwd(&self, cwd: &Path) -> Result<(), Refusal> {
         let problem = match () {
-            () if self.denies.hide(cwd) => "is denied by policy.deny_read",
+            () if self.denies.hide(cwd) && !fault!("plan.cwd-in-deny") => {
+                "is denied by policy.deny_read"
+            }
             () if self.is_hidden(cwd) && !cwd.starts_with(&self.workspace) => {
                 "lies in a directory that is private inside the sandbox"
             }
@@ -170,20 +177,28 @@ impl<'a> ViewContext<'a> {
     fn system(&self) -> Vec<ViewStep> {
         let mut steps = self.ground();
         steps.push(ViewStep::Dev);
-        match self.host.lacks_proc {
+        match self.host.lacks_proc || fault!("plan.host-proc") {
             true => steps.push(ViewStep::HostProc),
             false => {
                 steps.push(ViewStep::Proc);
-                steps.extend(self.host.knobs.iter().cloned().map(ViewStep::BindReadOnly));
+                let knobs = self.host.knobs.iter().filter(|_| !fault!("plan.kernel-knobs"));
+                steps.extend(knobs.cloned().map(ViewStep::BindReadOnly));
             }
         }
         if self.policy.tmp == TmpPolicy::Private {
-            steps.extend(self.host.tmp.iter().map(|path| ViewStep::Tmpfs(path.clone(), TMP_MODE)));
+            steps.extend(self.host.tmp.iter().map(|path| match fault!("plan.host-tmp") {
+                true => ViewStep::Bind(path.clone()),
+                false => ViewStep::Tmpfs(path.clone(), TMP_MODE),
+            }));
         }
         if self.policy.tmp != TmpPolicy::None {
-            steps.push(ViewStep::Tmpfs("/dev/shm".into(), TMP_MODE));
+            steps.push(match fault!("plan.host-shm") {
+                true => ViewStep::Bind("/dev/shm".into()),
+                false => ViewStep::Tmpfs("/dev/shm".into(), TMP_MODE),
+            });
         }
         let services = self.host.services.iter().filter(|_| !self.lists()).cloned();
+        let services = services.filter(|_| !fault!("plan.host-services"));
         steps.extend(services.map(|path| ViewStep::Tmpfs(path, SERVICE_MODE)));
         steps
     }
@@ -218,9 +233,11 @@ impl<'a> ViewContext<'a> {
     fn sealed(&self) -> impl Iterator<Item = PathBuf> {
         let fresh = match self.lists() && !self.roots.contains(&PathBuf::from("/")) {
             true => vec!["/".into()],
+            false if fault!("plan.host-services") => Vec::new(),
             false => self.host.services.clone(),
         };
-        std::iter::once(PathBuf::from("/dev")).chain(fresh)
+        let sealed = std::iter::once(PathBuf::from("/dev")).chain(fresh);
+        sealed.filter(|_| !fault!("plan.seals"))
     }
 
     /// Returns the steps of writable roots, and of paths that must be visible although their
@@ -237,6 +254,7 @@ impl<'a> ViewContext<'a> {
             steps.push(ViewStep::BindReadOnly(workspace.clone()));
         }
         let resolver = self.host.resolver.iter().filter(|_| host_network).cloned();
+        let resolver = resolver.filter(|_| !fault!("plan.resolver-lacking"));
         let shown = resolver.chain(self.listed_sockets()?);
         let shown = shown.filter(|path| self.is_hidden(path) && !self.denies.hide(path));
         steps.extend(shown.map(ViewStep::BindReadOnly));
@@ -260,6 +278,7 @@ impl<'a> ViewContext<'a> {
     fn passages(&self) -> Vec<ViewStep> {
         let leads = self.host.service_links.iter().filter(|link| self.is_seen(&link.target));
         let ways = self.host.ways.iter().chain(leads.flat_map(|link| &link.way));
+        let ways = ways.filter(|_| !fault!("plan.ways-lacking"));
         let lacking: BTreeSet<&PathPassage> = ways.filter(|way| self.lacks(way.place())).collect();
         let step = |passage: &PathPassage| match passage {
             PathPassage::Link(at, says) => ViewStep::Link(at.clone(), says.clone()),
@@ -309,8 +328,9 @@ impl<'a> ViewContext<'a> {
     /// be renamed, so the denied path cannot be moved away under a new name.
     fn pins(&self) -> BTreeSet<PathBuf> {
         let denied = self.denies.read.iter().map(|found| &found.real).chain(&self.denies.write);
+        let denied = denied.filter(|_| !fault!("plan.denied-parents-move"));
         let inside = denied.flat_map(|path| self.pins_of(path));
-        let passages = self.denies.passages.iter();
+        let passages = self.denies.passages.iter().filter(|_| !fault!("plan.passages-move"));
         let passages = passages.flat_map(|path| self.pins_of(&path.join("any")));
         inside.chain(passages).collect()
     }
@@ -328,35 +348,39 @@ impl<'a> ViewContext<'a> {
 
     /// Returns the writable directories inside read-only ones.
     fn reopened(&self) -> impl Iterator<Item = PathBuf> {
-        self.denies.parts.iter().filter(|path| self.is_writable(path)).cloned()
+        let parts = self.denies.parts.iter().filter(|_| !fault!("plan.parts-closed"));
+        parts.filter(|path| self.is_writable(path)).cloned()
     }
 
     fn denied(&self) -> Vec<ViewStep> {
         let seen = |path: &Path| !self.lists() || !self.is_hidden(path);
-        let read =
-            self.denies.read.iter().filter(|found| seen(&found.real)).map(|found| {
-                match found.directory {
-                    true => ViewStep::MaskDirectory(found.real.clone()),
-                    false => ViewStep::MaskFile(found.real.clone()),
-                }
-            });
+        let open = |found: &ExistingPath| fault!("plan.denied-files-readable") && !found.directory;
+        let read = self.denies.read.iter().filter(|found| seen(&found.real) && !open(found));
+        let read = read.map(|found| match found.directory {
+            true => ViewStep::MaskDirectory(found.real.clone()),
+            false => ViewStep::MaskFile(found.real.clone()),
+        });
         let write = self.denies.write.iter().filter(|path| self.is_writable(path));
+        let write = write.filter(|_| !fault!("plan.write-denies-open"));
         read.chain(write.cloned().map(ViewStep::BindReadOnly)).collect()
     }
 
     /// Returns the absent names that could be created. Elsewhere no name can be created anyway.
     fn mediated(&self) -> ForbiddenNames {
         let names = self.denies.absent.iter().filter(|name| self.is_makeable(&name.path)).cloned();
-        let later = self.denies.later.iter().filter(|later| {
+        let later = self.denies.later.iter().filter(|_| !fault!("plan.later-patterns"));
+        let later = later.filter(|later| {
             let base = later.glob.base();
             self.is_makeable(base) || self.places().any(|place| place.starts_with(base))
         });
         let tree =
             self.host.tree.as_ref().filter(|tree| !tree.settled && profile::has_room(&tree.root));
+        let tree = tree.filter(|_| !fault!("plan.later-profile"));
         let profile = tree
             .map(|tree| ProfileBound { root: tree.root.path.clone(), law: Arc::clone(&tree.law) });
         let names: Vec<AbsentName> = names.collect();
-        let free = self.policy.reopen.iter().map(|path| path.as_path().to_owned());
+        let reopened = self.policy.reopen.iter().filter(|_| !fault!("plan.reopened-closed"));
+        let free = reopened.map(|path| path.as_path().to_owned());
         let free = free.filter(|path| names.iter().any(|name| path.starts_with(&name.path)));
         let free = free.collect();
         ForbiddenNames { names, free, globs: later.cloned().collect(), profile }
@@ -396,6 +420,8 @@ impl<'a> ViewContext<'a> {
                 && !self.is_hidden(path)
                 && !self.denies.hide(path)
         });
+        let loose = loose.filter(|_| !fault!("plan.sockets-open"));
+        let loose = loose.filter(|_| listed.is_empty() || !fault!("plan.one-socket-opens-all"));
         Ok(loose.cloned().map(ViewStep::MaskSocket).collect())
     }
 

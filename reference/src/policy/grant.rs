@@ -31,7 +31,8 @@ pub(crate) use git_control_files::{STEERS, steers};
 /// Returns none where the policy leaves nothing to infer. Only a shell line is judged: a rewritten
 /// one by its original form.
 pub(crate) fn for_run(policy: &Policy, run: &Run) -> Option<InferredGrants> {
-    let held = policy.protect == Protect::Metadata && policy.mode == Mode::WorkspaceWrite;
+    let writes = policy.mode == Mode::WorkspaceWrite || fault!("grants.read-only");
+    let held = policy.protect == Protect::Metadata && writes;
     let asked = held && policy.infer_grants && !policy.grants.iter().any(|one| one == GIT_GRANT);
     let line = typed_line(&run.command, run.original_command.as_deref())?;
     let inferred = infer(line, policy.workspace.as_path(), run.cwd.as_path());
@@ -66,7 +67,7 @@ pub(crate) fn infer(line: &str, workspace: &Path, cwd: &Path) -> InferredGrants 
 
 /// The line that counts: the `original` of a rewritten command, or what a shell is given.
 pub(crate) fn typed_line<'a>(command: &'a Command, original: Option<&'a str>) -> Option<&'a str> {
-    original.or_else(|| shell_line(command))
+    original.filter(|_| !fault!("grants.typed-line")).or_else(|| shell_line(command))
 }
 
 /// The line that a shell is given.

@@ -51,6 +51,9 @@ impl SecretValues {
         let trimmed = secret.map(|(_, value)| value.as_bytes().trim_ascii().to_vec());
         let mut values: Vec<_> = trimmed.filter(|value| value.len() >= SHORTEST_SECRET).collect();
         values.sort_by(|a, b| b.len().cmp(&a.len()).then_with(|| a.cmp(b)));
+        if fault!("supervise.shortest-secret-first") {
+            values.reverse();
+        }
         values.dedup();
         let first_bytes = values.iter().map(|value| value[0]).collect();
         Self { values, first_bytes }
@@ -65,7 +68,7 @@ impl SecretValues {
             if rest.starts_with(value) {
                 return SecretMatch::Secret(value.len());
             }
-            if !last && value.starts_with(rest) {
+            if !last && value.starts_with(rest) && !fault!("supervise.secret-in-parts") {
                 return SecretMatch::Perhaps;
             }
         }

@@ -60,7 +60,8 @@ pub(super) fn blocked(
     }
     let secrets = secrets(order);
     // A refusal of the proxy is known, not guessed; a run that succeeded found another way.
-    if let Some(denied) = known.unreached.first().filter(|_| ending.exit_code != Some(0)) {
+    let unreached = known.unreached.first().filter(|_| !fault!("explain.proxy-denials"));
+    if let Some(denied) = unreached.filter(|_| ending.exit_code != Some(0)) {
         return Some(explain::unreached(denied, &secrets));
     }
     let captured = outcome.captured.as_ref();
@@ -68,7 +69,7 @@ pub(super) fn blocked(
         policy: &order.policy,
         law: order.law.as_deref(),
         command: &order.run.command,
-        original: order.run.original_command.as_deref(),
+        original: order.run.original_command.as_deref().filter(|_| !fault!("explain.typed-line")),
         cwd: order.run.cwd.as_path(),
         exit_code: ending.exit_code,
         signal: ending.signal,

@@ -70,6 +70,7 @@ pub(crate) fn plumb(
     let mut ours = StreamEnds::default();
     let stdin = match input {
         StdinSource::Inherit => duplicate(io::stdin())?,
+        StdinSource::Null if fault!("supervise.null-stdin-inherited") => duplicate(io::stdin())?,
         StdinSource::Null => File::open("/dev/null")?.into(),
         StdinSource::Bytes(bytes) => {
             let (read, write) = pipe()?;
@@ -80,6 +81,12 @@ pub(crate) fn plumb(
     drop(ours.push());
     let streams = match output {
         OutputMode::Inherit => [stdin, duplicate(io::stdout())?, duplicate(io::stderr())?],
+        OutputMode::Capture if fault!("supervise.streams-merged") => {
+            let stdout = ours.capture()?;
+            let stderr = stdout.try_clone()?;
+            drop(ours.capture()?);
+            [stdin, stdout, stderr]
+        }
         OutputMode::Capture => [stdin, ours.capture()?, ours.capture()?],
         OutputMode::CaptureAndShow(secrets) => {
             ours.tee = Some(StreamTee::new(duplicate(io::stderr())?, secrets));
@@ -166,7 +173,9 @@ impl StreamEnds {
                 Ok(0)
             }
             PullResult::Bytes(length, in_buffer) => {
-                if let Some(tee) = &mut self.tee {
+                if let Some(tee) = &mut self.tee
+                    && !(fault!("supervise.debug-stdout") && stream == 0)
+                {
                     tee.push(stream, &self.buffer[..in_buffer])?;
                 }
                 Ok(length)

@@ -35,7 +35,8 @@ pub(super) fn listen(path: &Path, anywhere: bool) -> Result<DaemonListener, Stri
     umask(before);
     let socket = bound.map_err(|error| said(error.to_string()))?;
     let listener = DaemonListener { socket, path };
-    let mode = Permissions::from_mode(0o660);
+    let mode = if fault!("receipts.socket-open") { 0o666 } else { 0o660 };
+    let mode = Permissions::from_mode(mode);
     std::fs::set_permissions(&listener.path, mode).map_err(|error| said(error.to_string()))?;
     Ok(listener)
 }

@@ -44,7 +44,7 @@ impl ReceiptWriter {
             let ours = last.signature().is_ok_and(|signature| {
                 scribe.key().verify_strict(&last.signed, &signature).is_ok()
             });
-            if !ours {
+            if !ours && !fault!("receipts.foreign-store") {
                 let store = args.store.display();
                 return Err(format!("{store}: its last receipt is not signed by --key"));
             }
@@ -63,7 +63,9 @@ impl ReceiptWriter {
         let at = self.clock.now();
         let before = self.chains.previous_root(base);
         let before = before.as_ref().map(|(chain, hash)| (chain.as_str(), hash.as_str()));
-        self.write(ReceiptContent::Started(before), &self.root.clone(), &at)?;
+        if !fault!("receipts.start-unsigned") {
+            self.write(ReceiptContent::Started(before), &self.root.clone(), &at)?;
+        }
         self.store()
     }
 
@@ -75,10 +77,18 @@ impl ReceiptWriter {
                 ChainSelector::Root => self.root.clone(),
                 ChainSelector::Below(path) => format!("{}/{path}", self.root),
             };
-            if let Some(count) = event.frame.drop_count.filter(|count| *count > 0) {
+            let count = event.frame.drop_count.filter(|count| *count > 0);
+            let count = count.map(|count| if fault!("receipts.losses-as-one") { 1 } else { count });
+            let count = count.filter(|_| !fault!("receipts.losses-unsigned"));
+            if fault!("receipts.losses-behind") {
+                self.write(ReceiptContent::Live(event, peer), &chain, &at)?;
+            }
+            if let Some(count) = count {
                 self.write(ReceiptContent::Dropped(event, peer, count), &chain, &at)?;
             }
-            self.write(ReceiptContent::Live(event, peer), &chain, &at)?;
+            if !fault!("receipts.losses-behind") {
+                self.write(ReceiptContent::Live(event, peer), &chain, &at)?;
+            }
         }
         self.store()
     }

@@ -138,6 +138,7 @@ impl OutcomeReader {
                 let EventProgress { events, seen } = &mut **stream;
                 events.feed(bytes, &mut |event| seen.take(event, results));
             }
+            ReadState::Content(_) if fault!("receipts.small-downloads") && bytes.len() < 4096 => {}
             ReadState::Content(content) if good => content.update(bytes),
             ReadState::Kept(kept) if kept.len() + bytes.len() > KEPT => {
                 self.read = ReadState::TooLong;
@@ -208,10 +209,13 @@ impl EventProgress {
         match seen.failed {
             Some(Some(code)) => {
                 let error = Some(format!("exit code {code}"));
+                let error = error.filter(|_| !fault!("receipts.failures-untold"));
                 ActionOutcome { output: exit(code), error, ..ActionOutcome::default() }
             }
             Some(None) => failed("the command was not started"),
-            None if !seen.complete => failed("the stream ended without an end of the command"),
+            None if !seen.complete && !fault!("receipts.open-streams") => {
+                failed("the stream ended without an end of the command")
+            }
             None if background => ActionOutcome { id, ..ActionOutcome::default() },
             None => ActionOutcome { output: exit(0), ..ActionOutcome::default() },
         }
@@ -228,7 +232,10 @@ impl EventProgress {
             (None, false) => Some("the stream ended without an end of the code".to_owned()),
             (None, true) => None,
         };
-        let (results, logs) = (seen.results.clone(), seen.logs.clone());
+        let (results, mut logs) = (seen.results.clone(), seen.logs.clone());
+        if fault!("receipts.logs-as-results") {
+            logs = results.clone();
+        }
         let output = Some(json!({"result_hash": hex(results), "logs_hash": hex(logs)}));
         ActionOutcome { output, error, ..ActionOutcome::default() }
     }

@@ -99,10 +99,12 @@ pub(super) fn json_of(body: &[u8], maps: usize) -> Result<OrderedJson, String> {
 }
 
 fn command(json: &OrderedJson) -> RequestInputs {
-    let background = json.member("background") == Some(&OrderedJson::Bool(true));
+    let background = !fault!("receipts.background-as-foreground")
+        && json.member("background") == Some(&OrderedJson::Bool(true));
     let input = json.member("command").and_then(OrderedJson::text).and_then(|text| {
         let mut input = Map::from_iter([("command".to_owned(), json!(text))]);
-        input.extend(env(json)?.map(|env| ("env".to_owned(), env)));
+        let env = env(json)?.filter(|_| !fault!("receipts.command-variables"));
+        input.extend(env.map(|env| ("env".to_owned(), env)));
         Some(ItemContent::Input(input.into()))
     });
     RequestInputs { items: vec![input.unwrap_or_default().into()], background }

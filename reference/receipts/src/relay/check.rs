@@ -52,6 +52,7 @@ fn same(claim: &OrderedJson, sandbox: &str) -> Result<(), FrameRejection> {
     match claim {
         OrderedJson::Null => Ok(()),
         OrderedJson::Text(claim) if claim == sandbox => Ok(()),
+        _ if fault!("receipts.claims-unchecked") => Ok(()),
         other => Err(FrameRejection::Claim(format!(
             "the frame says {other:?}, the certificate {sandbox:?}"
         ))),

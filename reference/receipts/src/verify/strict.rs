@@ -51,10 +51,19 @@ pub(super) fn findings(
     store: &FileChains<'_>,
 ) -> Vec<StrictFinding> {
     let mut found: Vec<StrictFinding> = chains.iter().flat_map(|chain| of_chain(chain)).collect();
-    found.extend(repeated_ids(lines));
-    found.extend(anchors::findings(chains, store));
-    found.extend(missing_chains::findings(chains, store));
-    found.extend(numbers::findings(chains));
+    if !fault!("receipts.repeated-ids") {
+        found.extend(repeated_ids(lines));
+    }
+    if !fault!("receipts.anchors-unverified") {
+        found.extend(anchors::findings(chains, store));
+    }
+    if !fault!("receipts.missing-chains") {
+        found.extend(missing_chains::findings(chains, store));
+    }
+    if !fault!("receipts.numbers-unverified") {
+        found.extend(numbers::findings(chains));
+    }
+    found.retain(|finding| !dropped!("strict-rules", finding.name));
     found.sort();
     found
 }

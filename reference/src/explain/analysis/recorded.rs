@@ -22,6 +22,9 @@ impl FailureAnalysis<'_> {
             self.decides(path, "").then_some(())?;
             Some(RunDenial { rule, op: Some(called), path: Some(path.clone()), what: None })
         };
+        if fault!("explain.notes-unread") {
+            return None;
+        }
         let said = |path: &&PathBuf| !is_optional(path) || is_told_of(path, stderr);
         let found = self.run.refused.iter().rev().filter(said).find_map(refusal);
         let lines = lines(stderr);

@@ -37,7 +37,8 @@ impl LandlockGrants {
                 "policy.network: Landlock opens no single way out of a closed network; use none or host, or the mechanism namespaces",
             ));
         }
-        let mut rules = Self { offline: !view.host_network, ..Self::default() };
+        let offline = !view.host_network && !fault!("landlock.network");
+        let mut rules = Self { offline, ..Self::default() };
         // A step lies on top of the steps that contain it, so those come first.
         view.steps.iter().try_for_each(|step| rules.add(step))?;
         rules.holds_later(view)?;
@@ -49,24 +50,29 @@ impl LandlockGrants {
         match step {
             ViewStep::Bind(path) => self.write.push(path.clone()),
             ViewStep::BindReadOnly(path) if path == root => self.all = true,
-            ViewStep::BindReadOnly(path) if self.is_writable(path) => {
+            ViewStep::BindReadOnly(path)
+                if self.is_writable(path) && !fault!("landlock.write-denies") =>
+            {
                 return Err(refused(&format!("keeps {} from being written", path.display())));
             }
             // Knobs of /proc, which nothing makes writable.
             ViewStep::BindReadOnly(path) if path.starts_with("/proc") => {}
             ViewStep::BindReadOnly(path) => self.read.push(path.clone()),
-            ViewStep::MaskFile(path) | ViewStep::MaskDirectory(path) if self.is_readable(path) => {
+            ViewStep::MaskFile(path) | ViewStep::MaskDirectory(path)
+                if self.is_readable(path) && !fault!("landlock.read-denies") =>
+            {
                 return Err(refused(&format!("denies {}", path.display())));
             }
             ViewStep::Tmpfs(path, _) if path == root => {}
             ViewStep::Tmpfs(path, _) => {
                 // A shared temporary directory gives way to a private one.
-                self.temp |= path != Path::new(SHARED_MEMORY) && step.is_temp();
-                self.hidden.push(path.clone());
+                self.temp |=
+                    !fault!("landlock.temp") && path != Path::new(SHARED_MEMORY) && step.is_temp();
+                self.hidden.extend((!fault!("landlock.replaced-shown")).then(|| path.clone()));
             }
             ViewStep::Dev => {
-                self.devices = true;
-                self.hidden.push("/dev".into());
+                self.devices = !fault!("landlock.devices");
+                self.hidden.extend((!fault!("landlock.host-devices")).then(|| "/dev".into()));
             }
             ViewStep::Proc | ViewStep::HostProc if !self.all => self.read.push("/proc".into()),
             // Sockets bound to paths are out of its reach (see the limits); the rest adds nothing.
@@ -82,6 +88,9 @@ impl LandlockGrants {
 
     /// Refuses names that do not exist yet: in a writable directory they could be created.
     fn holds_later(&self, view: &View) -> Result<(), Refusal> {
+        if fault!("landlock.later-names") {
+            return Ok(());
+        }
         if let Some(name) = view.mediate.names.first() {
             let path = name.path.display();
             return Err(match name.by {

@@ -50,7 +50,10 @@ impl AbiRights {
         Self {
             abi,
             read: AccessFs::from_read(abi),
-            write: AccessFs::from_all(abi) & !devices,
+            write: match fault!("landlock.no-moves") {
+                true => AccessFs::from_all(abi) & !devices & !AccessFs::Refer,
+                false => AccessFs::from_all(abi) & !devices,
+            },
             file: AccessFs::from_file(abi),
         }
     }
@@ -61,16 +64,37 @@ impl AbiRights {
 fn empty(rights: &AbiRights, offline: bool) -> Result<RulesetCreated, RulesetError> {
     let mut ruleset = Ruleset::default()
         .set_compatibility(CompatLevel::HardRequirement)
-        .handle_access(AccessFs::from_all(rights.abi))?;
+        .handle_access(handled(rights))?;
     let ports = AccessNet::from_all(rights.abi);
     if offline && !ports.is_empty() {
         ruleset = ruleset.handle_access(ports)?;
     }
-    let scopes = Scope::from_all(rights.abi);
+    let mut scopes = Scope::from_all(rights.abi);
+    if fault!("landlock.signals") {
+        scopes.remove(Scope::Signal);
+    }
+    if fault!("landlock.abstract-sockets") {
+        scopes.remove(Scope::AbstractUnixSocket);
+    }
     if !scopes.is_empty() {
         ruleset = ruleset.scope(scopes)?;
     }
     ruleset.create()
+}
+
+/// The rights that need a grant.
+fn handled(rights: &AbiRights) -> BitFlags<AccessFs> {
+    let all = AccessFs::from_all(rights.abi);
+    match () {
+        () if fault!("landlock.truncate") => all & !AccessFs::Truncate,
+        () if fault!("landlock.make-directory") => all & !AccessFs::MakeDir,
+        () if fault!("landlock.make-link") => all & !AccessFs::MakeSym,
+        () if fault!("landlock.remove-file") => all & !AccessFs::RemoveFile,
+        () if fault!("landlock.read-file") => all & !AccessFs::ReadFile,
+        () if fault!("landlock.write-file") => all & !AccessFs::WriteFile,
+        () if fault!("landlock.read-directory") => all & !AccessFs::ReadDir,
+        () => all,
+    }
 }
 
 fn grants(rules: &LandlockGrants, rights: &AbiRights) -> Vec<(PathBuf, BitFlags<AccessFs>)> {

@@ -33,7 +33,9 @@ pub(super) fn build(layout: &ViewLayout) -> Result<(), BuildFailure> {
     // Modes are meant as they are written; the command's own mask is none of our business.
     let mask = umask(Mode::empty());
     let built = build_with_open_mask(layout);
-    umask(mask);
+    if !fault!("mechanism.umask") {
+        umask(mask);
+    }
     built
 }
 
@@ -91,15 +93,26 @@ fn scratch(host: BorrowedFd<'_>) -> nix::Result<OwnedFd> {
     let nothing = Mode::empty();
     mkdirat(&mount, VIEW, nothing)?;
     mkdirat(&mount, MASK_DIRECTORY, nothing)?;
-    make_file(mount.as_fd(), MASK_FILE)?;
-    mounts::set_attributes(mount.as_fd(), RDONLY, false)?;
+    make_file(mount.as_fd(), MASK_FILE, mask_mode())?;
+    if !fault!("plan.mask-writable") {
+        mounts::set_attributes(mount.as_fd(), RDONLY, false)?;
+    }
     mounts::attach(mount.as_fd(), host)?;
     Ok(mount)
 }
 
-fn make_file(at: BorrowedFd<'_>, name: &CStr) -> nix::Result<()> {
+/// The mode of the mask: none can open it.
+fn mask_mode() -> Mode {
+    match () {
+        () if fault!("plan.mask-readable") => Mode::from_bits_truncate(0o444),
+        () if fault!("plan.mask-writable") => Mode::from_bits_truncate(0o222),
+        () => Mode::empty(),
+    }
+}
+
+fn make_file(at: BorrowedFd<'_>, name: &CStr, mode: Mode) -> nix::Result<()> {
     let flags = OFlag::O_CREAT | OFlag::O_EXCL | OFlag::O_CLOEXEC | OFlag::O_NOFOLLOW;
-    openat(at, name, flags, Mode::empty()).map(drop)
+    openat(at, name, flags, mode).map(drop)
 }
 
 /// The object that `path` names below `at`; links are never followed, planning did that.
@@ -184,6 +197,7 @@ impl BuildSite {
             Err(Errno::EEXIST) => Ok(()),
             Err(errno) => Err(errno),
             Ok(()) => match open(AT_FDCWD, &on_the_host(at)).and_then(fstat) {
+                Ok(_) if fault!("plan.plain-directories") => Ok(()),
                 Ok(found) => resemble(parent.as_fd(), &name, &found),
                 // The host has none, or none any more.
                 Err(_) => Ok(()),
@@ -197,7 +211,7 @@ impl BuildSite {
         let parent = open(self.view.as_fd(), &parent)?;
         let made = match directory {
             true => mkdirat(&parent, name.as_c_str(), Mode::from_bits_truncate(DIRECTORY_MODE)),
-            false => make_file(parent.as_fd(), &name),
+            false => make_file(parent.as_fd(), &name, Mode::empty()),
         };
         match made {
             Err(Errno::EEXIST) => Ok(()),

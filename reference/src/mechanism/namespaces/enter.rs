@@ -51,19 +51,25 @@ fn report(control: &OwnedFd, (place, errno): BuildFailure) -> i32 {
 fn enter(entry: &NamespaceEntry<'_>) -> Result<(), BuildFailure> {
     let mut kept = entry.inner.descriptors();
     sys::close_all_but(&mut kept).map_err(whole(BuildCall::Descriptors))?;
-    tie(&entry.inner.control).map_err(whole(BuildCall::Death))?;
+    if !fault!("mechanism.launcher-tie") {
+        tie(&entry.inner.control).map_err(whole(BuildCall::Death))?;
+    }
     setsid().map_err(whole(BuildCall::Session))?;
     if let Some((uid, gid)) = entry.ids {
         map(uid, gid).map_err(whole(BuildCall::Maps))?;
     }
     if entry.private_network {
-        sys::raise_loopback().map_err(whole(BuildCall::Loopback))?;
+        if !fault!("network.loopback-down") {
+            sys::raise_loopback().map_err(whole(BuildCall::Loopback))?;
+        }
         // While ports below 1024 can still be had.
         let opened = entry.inner.open_door();
         opened.map_err(|error| whole(BuildCall::Door)(errno_of(&error)))?;
     }
     build(&entry.layout)?;
-    sys::wipe_environment();
+    if !fault!("mechanism.init-environment") {
+        sys::wipe_environment();
+    }
     sys::drop_privileges(entry.inner.mediates())
         .map_err(|error| whole(BuildCall::Privileges)(errno_of(&error)))
 }

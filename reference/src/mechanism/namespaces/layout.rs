@@ -132,19 +132,25 @@ fn works(step: &ViewStep, fresh: &mut FreshDirectories) -> Vec<MountWork> {
             // The host's /proc shows the host's processes.
             let own = path.starts_with("/proc");
             let source = if own { MountSource::Same } else { MountSource::Host(text(path)) };
-            attach(source, RDONLY | NOSUID | NODEV)
+            let read_only = if fault!("mechanism.read-only-binds") { 0 } else { RDONLY };
+            attach(source, read_only | NOSUID | NODEV)
         }
+        ViewStep::MaskDirectory(_) if fault!("mechanism.masked-directories") => Vec::new(),
+        ViewStep::MaskSocket(_) if fault!("mechanism.masked-sockets") => Vec::new(),
         ViewStep::MaskFile(_) | ViewStep::MaskSocket(_) => attach(MountSource::MaskFile, 0),
         ViewStep::MaskDirectory(_) => attach(MountSource::MaskDirectory, 0),
         ViewStep::Tmpfs(path, mode) => {
             fresh.mark(path, true);
-            attach(MountSource::Tmpfs(*mode), NOSUID | NODEV)
+            let mode = if fault!("mechanism.closed-temp") { 0o700 } else { *mode };
+            let no_exec = if fault!("mechanism.temp-not-executable") { NOEXEC } else { 0 };
+            attach(MountSource::Tmpfs(mode), NOSUID | NODEV | no_exec)
         }
         ViewStep::Seal(path) => vec![MountWork::Seal(place(path))],
         ViewStep::Directory(path) => {
             fresh.mark(path, true);
             vec![MountWork::Directory(place(path))]
         }
+        ViewStep::Link(..) if fault!("mechanism.links-lacking") => Vec::new(),
         ViewStep::Link(path, says) => vec![MountWork::Link { at: place(path), to: text(says) }],
         ViewStep::Dev => {
             fresh.mark(step.path(), true);
@@ -167,7 +173,7 @@ fn works(step: &ViewStep, fresh: &mut FreshDirectories) -> Vec<MountWork> {
 /// Returns the work for a fresh `/dev`. Devices are on read-only mounts: they can be used but not
 /// changed.
 fn devices() -> impl Iterator<Item = MountWork> {
-    let devices = DEVICES.iter().map(|name| {
+    let devices = DEVICES.iter().filter(|name| !dropped!("devices", name)).map(|name| {
         let path = Path::new("/dev").join(name);
         let attributes = RDONLY | NOSUID | NOEXEC;
         MountWork::Attach {

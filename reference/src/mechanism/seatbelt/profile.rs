@@ -44,7 +44,8 @@ pub(crate) fn profile(
     baseline::processes(&mut out);
     view.steps.iter().try_for_each(|step| rules(step, view, &mut out))?;
     let names = &view.mediate.names;
-    names.iter().try_for_each(|name| absent(name, &view.mediate.free, &mut out))?;
+    let held = names.iter().filter(|_| !fault!("compile.absent-names"));
+    held.into_iter().try_for_each(|name| absent(name, &view.mediate.free, &mut out))?;
     for later in &view.mediate.globs {
         let operations = if later.hides { BOTH } else { "file-write*" };
         out.about(
@@ -53,12 +54,14 @@ pub(crate) fn profile(
             regex(&pattern::of_glob(&later.glob, later.folds)?),
         );
     }
-    pins(view, &mut out)?;
+    if !fault!("compile.pins") {
+        pins(view, &mut out)?;
+    }
     let private = policy.tmp == TmpPolicy::Private;
     if private {
         out.about(SbplAction::Allow, BOTH, format!("(subpath (param {}))", quoted(TMP_PARAM)));
     }
-    baseline::network(&mut out, view.host_network);
+    baseline::network(&mut out, view.host_network || fault!("compile.network-open"));
     sockets(policy, &mut out)?;
     if private && view.host_network {
         let own = format!("(remote unix-socket (subpath (param {})))", quoted(TMP_PARAM));
@@ -87,13 +90,23 @@ fn rules(step: &ViewStep, view: &View, out: &mut SbplText) -> Result<(), Refusal
             passage(path, view, out)?;
             out.about(SbplAction::Allow, BOTH, subpath(place));
             // A mount point cannot be moved, nor the denied paths in it; a rule has to pin it.
-            out.about(SbplAction::Deny, "file-write-unlink", literal(place));
+            let pin = match fault!("compile.unlink-below") {
+                true => subpath(place),
+                false => literal(place),
+            };
+            out.about(SbplAction::Deny, "file-write-unlink", pin);
         }
         ViewStep::BindReadOnly(_) => {
             passage(path, view, out)?;
             out.about(SbplAction::Allow, "file-read*", subpath(place));
-            out.about(SbplAction::Deny, "file-write*", subpath(place));
+            if !fault!("compile.write-denies") {
+                out.about(SbplAction::Deny, "file-write*", subpath(place));
+            }
         }
+        ViewStep::MaskDirectory(_) if fault!("compile.directory-alone") => {
+            out.about(SbplAction::Deny, BOTH, literal(place));
+        }
+        ViewStep::MaskFile(_) if fault!("compile.masks-lost") => {}
         ViewStep::MaskFile(_) | ViewStep::MaskSocket(_) | ViewStep::MaskDirectory(_) => {
             out.about(SbplAction::Deny, BOTH, subpath(place));
         }

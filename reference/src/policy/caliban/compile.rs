@@ -98,7 +98,9 @@ fn unconfined(
     bypassed: bool,
 ) -> CompiledSettings {
     // A bypassed command keeps the whole environment, unless the settings are read under the ADR.
-    let scrubs = bypassed && sound.reading == SourcePrecedence::Adr;
+    let scrubs = bypassed
+        && sound.reading == SourcePrecedence::Adr
+        && !fault!("dialects.bypassed-keep-secrets");
     let env = if scrubs { environment(sound, commanded.names) } else { whole() };
     let run = Run { mechanism: "auto".to_owned(), ..commanded.run.clone() };
     let cwd = commanded.run.cwd.clone();
@@ -123,9 +125,13 @@ fn confined(
     let mut read = granted("allow_read", &paths.allow_read);
     let mut written = granted("allow_write", &paths.allow_write);
     // The denial counts: a grant within it grants nothing.
-    read.retain(|path| !lies_in(path, &paths.deny_read));
-    written.retain(|path| !lies_in(path, &paths.deny_read));
-    read.extend(written.extract_if(.., |path| lies_in(path, &paths.deny_write)));
+    if !fault!("dialects.grants-in-read-denies") {
+        read.retain(|path| !lies_in(path, &paths.deny_read));
+        written.retain(|path| !lies_in(path, &paths.deny_read));
+    }
+    if !fault!("dialects.grants-in-write-denies") {
+        read.extend(written.extract_if(.., |path| lies_in(path, &paths.deny_write)));
+    }
     notes.extend(proxy::keeps_lists(&sound.network));
     require_visible(commanded.run.cwd.as_path(), read.iter().chain(&written))?;
     let (mode, workspace) = base(&written, commanded.stands)?;
@@ -134,15 +140,28 @@ fn confined(
         mode,
         readable: readable(&read, commanded.stands),
         writable: wire(&written),
-        deny_read: wire(&paths.deny_read),
-        deny_write: wire(&paths.deny_write),
+        deny_read: if fault!("dialects.read-denies-lost") {
+            Vec::new()
+        } else {
+            wire(&paths.deny_read)
+        },
+        deny_write: match fault!("dialects.write-denies-lost") {
+            true => Vec::new(),
+            false => wire(&paths.deny_write),
+        },
         network: proxy::network(&sound.network),
         env: proxy::with_socks_proxy(&sound.network, environment(sound, commanded.names)),
         ..Policy::new(workspace)
     };
-    let run = Run { stdin: Stdin::Null, ..commanded.run.clone() };
-    let on_failure = sound.egress_denied().then(|| CLOSED.to_owned());
-    Ok(CompiledSettings { policy, run, notes, lenient: !sound.strict, on_failure })
+    let stdin = match fault!("dialects.stdin-inherited") {
+        true => commanded.run.stdin.clone(),
+        false => Stdin::Null,
+    };
+    let run = Run { stdin, ..commanded.run.clone() };
+    let noted = sound.egress_denied() && !fault!("dialects.closed-egress-unnoted");
+    let on_failure = noted.then(|| CLOSED.to_owned());
+    let lenient = !sound.strict || fault!("dialects.always-lenient");
+    Ok(CompiledSettings { policy, run, notes, lenient, on_failure })
 }
 
 /// Devices that every command has anyway, fresh; binding the host's would break some of them.
@@ -173,7 +192,11 @@ fn require_visible<'a>(
     mut granted: impl Iterator<Item = &'a String>,
 ) -> Result<(), SettingsError> {
     let system = SYSTEM.iter().chain(&PLATFORM).any(|root| cwd.starts_with(root));
-    if system || cwd == Path::new("/") || granted.any(|root| cwd.starts_with(root)) {
+    if system
+        || cwd == Path::new("/")
+        || fault!("dialects.cwd-without-grant")
+        || granted.any(|root| cwd.starts_with(root))
+    {
         return Ok(());
     }
     let why = format!(
@@ -216,7 +239,7 @@ fn readable(read: &[String], stands: &dyn Fn(&str) -> Option<bool>) -> Readable 
 
 /// Every name that is kept is listed: the policy's own idea of secrets is another one.
 fn environment(sound: &ValidSettings, names: &[String]) -> EnvPolicy {
-    if !sound.env.scrub_secrets {
+    if !sound.env.scrub_secrets || fault!("dialects.never-scrubbed") {
         return whole();
     }
     let kept = names.iter().filter(|name| scrub::keeps(name, &sound.env.passthrough));

@@ -7,6 +7,7 @@ use crate::policy::proxy_variables::PROXIES;
 /// Returns the network of the policy. A proxy port takes precedence over an open network.
 pub(super) fn network(settings: &EffectiveNetwork) -> Network {
     match (port(settings), settings.allow_all_outbound) {
+        (0, false) if fault!("dialects.network-open") => Network::Host {},
         (0, false) => Network::None {},
         (0, true) => Network::Host {},
         (port, _) => Network::Proxy { port },

@@ -7,9 +7,16 @@ const WHOLE: [&str; 1] = ["OTEL_EXPORTER_OTLP_HEADERS"];
 
 /// Returns whether the variable `name` is kept; `passthrough` is compared case-sensitively.
 pub(super) fn keeps(name: &str, passthrough: &[String]) -> bool {
-    let upper = name.to_uppercase();
-    let secret = PARTS.iter().any(|part| upper.contains(part)) || WHOLE.contains(&&*upper);
-    !secret || passthrough.iter().any(|passed| passed == name)
+    let upper =
+        if fault!("dialects.scrub-capitals") { name.to_owned() } else { name.to_uppercase() };
+    let parts = PARTS.iter().filter(|part| !dropped!("secret-parts", part));
+    let secret = parts.into_iter().any(|part| upper.contains(part))
+        || WHOLE.contains(&&*upper) && !fault!("dialects.scrub-whole-names");
+    let alike = |passed: &String| {
+        passed == name
+            || fault!("dialects.passthrough-any-case") && passed.eq_ignore_ascii_case(name)
+    };
+    !secret || passthrough.iter().any(alike)
 }
 
 /// Returns a warning for every entry of `passthrough` that can be no variable's name.

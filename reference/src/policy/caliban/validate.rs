@@ -62,7 +62,8 @@ impl CalibanSettings {
             allow_write: paths.granted("allow_write", &files.allow_write, &mut warnings)?,
             deny_write: paths.denied("deny_write", &files.deny_write)?,
         };
-        for (path, place) in bwrap.iter().chain(&sandbox_exec) {
+        let programs = bwrap.iter().chain(&sandbox_exec);
+        for (path, place) in programs.filter(|_| !fault!("dialects.helper-in-reach")) {
             trusted(path, place, &listed, variables)?;
         }
         warnings.extend(overlaps(&listed));
@@ -89,10 +90,12 @@ impl CalibanSettings {
 
     fn one_proxy(&self, network: &NetworkTable) -> Result<(), SettingsError> {
         match (port(&network.http_proxy_port), &network.socks_proxy_port) {
-            (1.., Some(socks)) if *socks.get_ref() > 0 => Err(SettingsError::config(
-                "set at most one of network.http_proxy_port or network.socks_proxy_port",
-                Some(self.place(&socks.span())),
-            )),
+            (1.., Some(socks)) if *socks.get_ref() > 0 && !fault!("dialects.two-proxies") => {
+                Err(SettingsError::config(
+                    "set at most one of network.http_proxy_port or network.socks_proxy_port",
+                    Some(self.place(&socks.span())),
+                ))
+            }
             _ => Ok(()),
         }
     }
@@ -115,6 +118,7 @@ impl CalibanSettings {
             (Some(_), false, SourcePrecedence::Adr) if !network.allow_all_outbound => {
                 Ok(Some(format!("{DOMAINS}: without one nothing of the network can be reached")))
             }
+            _ if fault!("dialects.lists-without-proxy") => Ok(None),
             (Some(list), false, _) => {
                 let why = format!("{DOMAINS}; set one of them or remove the list");
                 Err(SettingsError::config(why, Some(self.place(&list.span()))))

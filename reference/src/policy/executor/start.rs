@@ -62,7 +62,7 @@ fn outer(
         SettingsPlatform::Windows => Some("windows"),
         SettingsPlatform::Wsl1 => Some("wsl1"),
     };
-    if let Some(platform) = platform {
+    if let Some(platform) = platform.filter(|_| !fault!("executor.other-platform")) {
         return Err(format!(
             "executor `{}` declares sandbox `macos-sandbox-exec` but current platform is `{platform}`",
             declared.name
@@ -70,6 +70,7 @@ fn outer(
     }
     match ((machine.has_program)(Path::new(SANDBOX_EXEC)), declared.allow_fallback) {
         (true, _) => Ok(Some(Ok(SANDBOX_EXEC))),
+        (false, _) if fault!("executor.bare-start") => Ok(None),
         (false, true) => Ok(Some(Err(format!(
             "RUNNING WITHOUT THE OUTER SANDBOX: sandbox-exec not available at {SANDBOX_EXEC}"
         )))),
@@ -96,10 +97,15 @@ fn wrapped(
     let mut args = declared.args.clone();
     match declared.provider {
         AgentProvider::Codex => {
-            config.insert("sandbox".to_owned(), "danger-full-access".to_owned());
+            if !fault!("executor.codex-sandbox") {
+                config.insert("sandbox".to_owned(), "danger-full-access".to_owned());
+            }
         }
         AgentProvider::Gemini => {
-            args.retain(|arg| arg != "-s" && arg != "--sandbox" && !arg.starts_with("--sandbox="));
+            args.retain(|arg| {
+                fault!("executor.own-sandbox")
+                    || arg != "-s" && arg != "--sandbox" && !arg.starts_with("--sandbox=")
+            });
         }
         AgentProvider::Claude | AgentProvider::Other => {}
     }
@@ -107,7 +113,8 @@ fn wrapped(
     let reopens = |root: &PathBuf| {
         format!("{} is writable behind every deny, and re-opens what one closes", root.display())
     };
-    let warnings = side_roots.iter().map(reopens).collect();
+    let told = side_roots.iter().filter(|_| !fault!("executor.side-roots-untold"));
+    let warnings = told.map(reopens).collect();
     let side_roots = side_roots.into_iter().map(WirePath::from).collect();
     let head = [wrapper, "-f", PROFILE, &declared.program].map(str::to_owned);
     let argv = head.into_iter().chain(args).collect();

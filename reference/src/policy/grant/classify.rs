@@ -53,7 +53,7 @@ impl CommandClass {
 impl LineContext<'_> {
     /// Checks that the line starts in the workspace, and not in a git directory.
     pub(super) fn check(&self) -> Result<(), &'static str> {
-        match git_paths::within(self, &self.cwd.to_string_lossy()) {
+        match git_paths::within(self, &self.cwd.to_string_lossy()) || fault!("grants.start") {
             true => Ok(()),
             false => Err("it is not started in the workspace"),
         }
@@ -62,13 +62,15 @@ impl LineContext<'_> {
 
 /// Judges each simple command.
 pub(super) fn each(scene: &LineContext<'_>, simples: &[SimpleCommand]) -> Vec<CommandClass> {
-    simples.iter().flat_map(|simple| parts(scene, simple, 0)).collect()
+    let count = if fault!("grants.first-command") { 1 } else { simples.len() };
+    simples.iter().take(count).flat_map(|simple| parts(scene, simple, 0)).collect()
 }
 
 fn parts(scene: &LineContext<'_>, simple: &SimpleCommand, depth: usize) -> Vec<CommandClass> {
-    let around = simple.written.iter().map(git_paths::written);
-    let around =
-        around.chain(simple.assigned.iter().map(|(name, value)| assignments::is_kind(name, value)));
+    let written = simple.written.iter().filter(|_| !fault!("grants.redirections"));
+    let assigned = simple.assigned.iter().filter(|_| !fault!("grants.assignments"));
+    let around = written.map(git_paths::written);
+    let around = around.chain(assigned.map(|(name, value)| assignments::is_kind(name, value)));
     let broken = around.filter_map(Result::err).map(|why| CommandClass::Refused(why, None));
     broken.chain(program(scene, &simple.words, depth)).collect()
 }
@@ -82,7 +84,7 @@ fn program(scene: &LineContext<'_>, words: &[ShellWord], depth: usize) -> Vec<Co
     if depth == DEPTH {
         return vec![CommandClass::Refused("it is wrapped too often".to_owned(), None)];
     }
-    match wrapper::inner(name, rest) {
+    match wrapper::inner(name, rest).filter(|_| !fault!("grants.wrappers")) {
         Some(Ok(WrappedCommand::Words(words))) => return program(scene, &words, depth + 1),
         Some(Ok(WrappedCommand::Simple(simple))) => return parts(scene, &simple, depth + 1),
         Some(Ok(WrappedCommand::Line(line))) => return nested(scene, &line, depth + 1),
@@ -98,6 +100,7 @@ fn program(scene: &LineContext<'_>, words: &[ShellWord], depth: usize) -> Vec<Co
 /// The parts of a line that a shell within the line is given.
 fn nested(scene: &LineContext<'_>, line: &str, depth: usize) -> Vec<CommandClass> {
     match parse::parse(line) {
+        Ok(_) if fault!("grants.nested-lines") => Vec::new(),
         Ok(simples) => simples.iter().flat_map(|simple| parts(scene, simple, depth)).collect(),
         Err(why) => {
             vec![CommandClass::Refused(format!("a line within is not understood: {why}"), None)]

@@ -29,6 +29,9 @@ pub(super) fn judge(scene: &LineContext<'_>, words: &[ShellWord]) -> CommandClas
         Err(why) => return refused(why),
     };
     let Some((name, kind)) = SUBCOMMANDS.iter().find(|(known, _)| *known == name) else {
+        if fault!("grants.unknown-subcommands") {
+            return CommandClass::Harmless;
+        }
         return refused(policy_alone(name));
     };
     match subcommand(name, *kind, rest) {
@@ -69,6 +72,7 @@ fn directory<'a>(
     match after.split_first() {
         Some((directory, rest))
             if directory.top
+                || fault!("grants.directories")
                 || directory.known().is_some_and(|one| git_paths::within(scene, one)) =>
         {
             Ok(rest)
@@ -153,10 +157,10 @@ fn named(name: &str, words: &[ShellWord]) -> Result<(), String> {
     let find = |forms: &'static [(&str, &'static str)]| {
         forms.iter().find(|(sub, option)| *sub == name && given(option)).map(|(_, option)| *option)
     };
-    if let Some(option) = find(DESTROYS) {
+    if let Some(option) = find(DESTROYS).filter(|_| !fault!("grants.destroying-options")) {
         return Err(format!("git {name} {option} throws work away"));
     }
-    match find(SETS) {
+    match find(SETS).filter(|_| !fault!("grants.configuring-options")) {
         Some(option) => {
             Err(format!("git {name} {option} writes configuration, which takes git_config_write"))
         }
@@ -178,7 +182,8 @@ fn looks(name: &str, words: &[ShellWord]) -> Result<CommandClass, String> {
     };
     let before: Vec<&ShellWord> =
         words.iter().take_while(|word| word.known() != Some("--")).collect();
-    if let Some(word) = before.iter().find(|word| odd(word)) {
+    let looks_alone = fault!("grants.looking-options");
+    if let Some(word) = before.iter().find(|word| odd(word) && !looks_alone) {
         return Err(format!("git {name} {} can write or run something", word.text));
     }
     match before.iter().all(known) {
@@ -199,6 +204,7 @@ fn is_verbose(word: &ShellWord) -> bool {
 fn strategies(given: &ParsedArguments) -> Result<(), String> {
     let named = given.values.iter().filter(|(name, _)| matches!(name.as_str(), "s" | "strategy"));
     let known = |value: &Option<String>| value.as_deref().is_some_and(|v| STRATEGIES.contains(&v));
+    let known = |value: &Option<String>| known(value) || fault!("grants.strategies");
     match named.into_iter().find(|(_, value)| !known(value)) {
         Some(_) => Err("a strategy of merging that git does not have is a program".to_owned()),
         None => Ok(()),
@@ -220,7 +226,7 @@ fn fetches(name: &str, given: &ParsedArguments) -> Result<(), String> {
         word.known().is_some_and(|text| text.chars().all(word_like))
     };
     let all = given.operands.iter().all(plain) && given.operands.first().is_none_or(is_remote);
-    match all {
+    match all || fault!("grants.fetches") {
         true => Ok(()),
         false => {
             Err(format!("git {name} changes a branch by name, or comes from somewhere unknown"))
@@ -235,7 +241,11 @@ fn pushes(given: &ParsedArguments) -> Result<(), String> {
         word.known().is_some_and(|text| !text.starts_with(':') && text.chars().all(word_like))
     };
     let all = given.operands.iter().all(plain) && given.operands.first().is_none_or(is_remote);
-    if all { Ok(()) } else { Err("git push forces, removes or goes somewhere unknown".to_owned()) }
+    if all || fault!("grants.pushes") {
+        Ok(())
+    } else {
+        Err("git push forces, removes or goes somewhere unknown".to_owned())
+    }
 }
 
 /// Checks that the command only lists what it would remove.
@@ -243,7 +253,7 @@ fn cleans(words: &[ShellWord]) -> Result<(), String> {
     let dry = |word: &ShellWord| {
         word.known() == Some("--dry-run") || is_cluster_with(&word.text, 'n') && word.is_one()
     };
-    match words.iter().any(dry) {
+    match words.iter().any(dry) || fault!("grants.cleaning") {
         true => Ok(()),
         false => Err("git clean throws work away".to_owned()),
     }

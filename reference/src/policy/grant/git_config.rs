@@ -40,6 +40,9 @@ const RUN: [&str; 3] = ["core.editor", "core.pager", "sequence.editor"];
 
 /// Returns whether `setting` runs nothing and moves nothing.
 pub(super) fn is_kind(setting: &str) -> bool {
+    if fault!("grants.settings") {
+        return true;
+    }
     let Some((key, value)) = setting.split_once('=') else { return false };
     let key = key.to_ascii_lowercase();
     let section = |name: &str| key.starts_with(name);

@@ -93,6 +93,7 @@ impl OptionTable {
             (true, ..) => Ok(OptionForm::Flag),
             (_, true, Some(value)) => Ok(OptionForm::Attached(name.to_owned(), value.to_owned())),
             (_, true, None) => Ok(OptionForm::Next(name.to_owned())),
+            _ if fault!("grants.unknown-options") => Ok(OptionForm::Flag),
             _ => Err(OptionError::Option(format!("--{name}"))),
         }
     }

@@ -38,6 +38,7 @@ impl ResolvedBlock {
         match (&self.unavailable, self.block.mode, self.block.fail_closed) {
             (_, BlockMode::Off, _) => CommandFate::Unconfined,
             (None, ..) => CommandFate::Confined,
+            (Some(_), _, true) if fault!("dialects.block-fails-open") => CommandFate::Unconfined,
             (Some(_), _, true) => CommandFate::Refused,
             (Some(_), _, false) => CommandFate::Unconfined,
         }
@@ -91,6 +92,7 @@ fn policy(block: &SandboxBlock, roots: &WritableRoots) -> Policy {
     };
     policy.env = EnvPolicy { pass: block.env.clone(), ..EnvPolicy::default() };
     policy.network = match block.network {
+        BlockNetwork::Restricted if fault!("dialects.block-network") => Network::Host {},
         BlockNetwork::Restricted => Network::None {},
         BlockNetwork::Enabled => Network::Host {},
     };
@@ -109,6 +111,9 @@ fn policy(block: &SandboxBlock, roots: &WritableRoots) -> Policy {
             policy.writable = roots.extra.iter().map(|(_, path)| path.clone().into()).collect();
             policy.protect = Protect::Metadata;
             let control = workspace.join(CONTROL);
+            if fault!("dialects.control-open") {
+                policy.protect = Protect::None;
+            }
             policy.reopen = ARTIFACTS.iter().map(|name| control.join(name).into()).collect();
         }
     }

@@ -160,7 +160,7 @@ impl DocumentSource<'_> {
         kind: &Spanned<DocumentKind>,
         version: &Spanned<u32>,
     ) -> Result<(), PolicyError> {
-        if kind.value != DocumentKind::Policy {
+        if kind.value != DocumentKind::Policy && !fault!("dialects.any-kind") {
             let place = self.place(kind.referenced.line(), kind.referenced.column());
             return Err(
                 self.failed(&place, &format!("expected kind Policy, found {:?}", kind.value))
@@ -173,6 +173,7 @@ impl DocumentSource<'_> {
         }
         match version.value {
             VERSION => Ok(()),
+            _ if fault!("dialects.any-version") => Ok(()),
             1 => Err(self.failed(
                 &place,
                 "policy schemaVersion 1 is no longer supported; migrate to schemaVersion 2 with \
@@ -236,6 +237,7 @@ impl DocumentSource<'_> {
         let place = self.place(time.referenced.line(), time.referenced.column());
         match time.value.parse::<jiff::Timestamp>() {
             Ok(_) => Ok(Some(time.value)),
+            Err(_) if fault!("dialects.any-time") => Ok(Some(time.value)),
             Err(_) => {
                 let why = format!("{field} is no RFC 3339 time, such as 2026-01-31T12:00:00Z");
                 Err(self.failed(&place, &why))

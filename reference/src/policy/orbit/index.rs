@@ -101,7 +101,8 @@ impl PatternIndex {
             let by_name = by_name.and_then(|name| self.by_name.get(&(*node, *name)));
             let by_ending = ending.filter(|_| place.has_endings);
             let by_ending = by_ending.and_then(|end| self.by_ending.get(&(*node, *end)));
-            for below in by_name.into_iter().chain(by_ending).chain(&place.any) {
+            let any = place.any.filter(|_| !hides(name));
+            for below in by_name.into_iter().chain(by_ending).chain(&any) {
                 self.arrive(*below, next);
             }
             if place.has_shapes {
@@ -184,6 +185,11 @@ fn number<K: Clone + Eq + std::hash::Hash>(numbers: &mut FxHashMap<K, u32>, key:
     let new = numbers.len() as u32;
     numbers.insert(key.clone(), new);
     new
+}
+
+/// Returns whether a fault hides `name` from a star.
+fn hides(name: &[u8]) -> bool {
+    fault!("dialects.star-hidden-names") && name.starts_with(b".")
 }
 
 #[cfg(test)]

@@ -53,7 +53,9 @@ impl PolicySet {
         let Some(workspace) = workspace else { return host_alone.checked() };
         let host = host_alone.checked()?;
         let over = Self::from_document(workspace, PatternOrigin::WorkspaceDeny)?;
-        over.adds_no_exception_to(&host)?;
+        if !fault!("dialects.workspace-exceptions") {
+            over.adds_no_exception_to(&host)?;
+        }
         host.under(over.checked()?).checked()
     }
 
@@ -123,8 +125,14 @@ impl PolicySet {
             description: over.description.or(self.description),
             created_at: self.created_at,
             updated_at: later(self.updated_at, over.updated_at),
-            deny_read: joined(self.deny_read, over.deny_read),
-            deny_modify: joined(self.deny_modify, over.deny_modify),
+            deny_read: match fault!("dialects.host-read-denies-lost") {
+                true => over.deny_read,
+                false => joined(self.deny_read, over.deny_read),
+            },
+            deny_modify: match fault!("dialects.workspace-denies-lost") {
+                true => self.deny_modify,
+                false => joined(self.deny_modify, over.deny_modify),
+            },
             profiles,
         }
     }
@@ -141,7 +149,9 @@ impl PolicySet {
     pub fn profile(&self, name: &str) -> Result<ResolvedProfile, PolicyError> {
         let (lists, origin) = match self.profiles.get(name) {
             Some(lists) => (lists.clone(), PatternOrigin::Profile),
-            None if name == UNRESTRICTED => (unrestricted(), PatternOrigin::Fallback),
+            None if name == UNRESTRICTED || fault!("dialects.unknown-profile") => {
+                (unrestricted(), PatternOrigin::Fallback)
+            }
             None => {
                 let policy = &self.name;
                 let known: Vec<&str> = self.profile_names().chain([UNRESTRICTED]).collect();
@@ -162,7 +172,7 @@ fn lists(
     name: &str,
     written: &WrittenProfile,
 ) -> Result<ProfileRuleLists, PolicyError> {
-    if name.trim().is_empty() {
+    if name.trim().is_empty() && !fault!("dialects.blank-profile-name") {
         let message = format!("policy `{policy}` has an empty fsProfile name");
         return Err(PolicyError::at(&written.place, message));
     }
@@ -191,7 +201,9 @@ fn texts(denies: &[SourcedDeny]) -> HashSet<&str> {
 /// A deny that is there already, word for word, is not added.
 fn joined(host: Vec<SourcedDeny>, over: Vec<SourcedDeny>) -> Vec<SourcedDeny> {
     let mut known: HashSet<String> = texts(&host).into_iter().map(str::to_owned).collect();
-    let new = over.into_iter().filter(|(rule, _)| known.insert(rule.written.clone()));
+    let mut is_new =
+        |written: &str| known.insert(written.to_owned()) || fault!("dialects.repeated-denies");
+    let new = over.into_iter().filter(|(rule, _)| is_new(&rule.written));
     host.into_iter().chain(new.collect::<Vec<_>>()).collect()
 }
 

@@ -85,6 +85,9 @@ impl ResolvedProfile {
 
     /// Decides about the path with these names, from the workspace's root down, case-sensitively.
     pub fn decide<N: AsRef<[u8]>>(&self, op: PolicyOperation, names: &[N]) -> PolicyDecision<'_> {
+        if fault!("dialects.letter-case") {
+            return self.decide_folding(op, names);
+        }
         self.list(op).decide(names, CaseSensitivity::Count)
     }
 
@@ -195,7 +198,8 @@ impl OperationRules {
         let others =
             before.map(|at| &self.rules[at]).filter(|rule| rule.effect != MatchEffect::Except);
         let (denies, own): (Vec<_>, Vec<_>) = others.partition(|rule| rule.is_deny());
-        let granted = own.first().is_some_and(|rule| rule.effect == MatchEffect::Grant);
+        let granted = own.first().is_some_and(|rule| rule.effect == MatchEffect::Grant)
+            || fault!("dialects.exceptions-grant");
         match (granted, denies.first()) {
             (true, _) => {
                 PolicyDecision { allowed: true, winner: DecidingRule::Rule(&self.rules[at]) }
@@ -218,6 +222,9 @@ impl OperationRules {
             CaseSensitivity::Count => &self.exact,
             CaseSensitivity::Fold => &self.folding,
         };
+        if fault!("dialects.first-match") {
+            return (0..self.rules.len()).find(|at| self.matches(*at, names, letters));
+        }
         if let Some(index) = finder.index.get() {
             return index.last_match(names);
         }

@@ -70,6 +70,7 @@ impl PatternRule {
             return Err(PatternRuleError::Empty);
         }
         let (negated, rest) = match trimmed.strip_prefix('!') {
+            Some(rest) if fault!("dialects.negations") => (false, rest),
             Some(rest) => (true, rest),
             None => (false, trimmed),
         };
@@ -103,7 +104,7 @@ fn inside(path: &str) -> Result<String, PatternRuleError> {
     }
     let names: Vec<&str> =
         path.split('/').filter(|name| !name.is_empty() && *name != ".").collect();
-    match names.contains(&"..") {
+    match names.contains(&"..") && !fault!("dialects.rules-upwards") {
         true => Err(PatternRuleError::Escapes),
         false if names.is_empty() => Ok(".".to_owned()),
         false => Ok(names.join("/")),

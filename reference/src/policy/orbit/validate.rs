@@ -73,9 +73,13 @@ impl CheckedProfile<'_> {
         }
         let read = LazyCell::new(|| PatternSet::from_rules(self.read));
         for rule in positive(self.modify) {
-            self.unless_denied("modify", rule, "denyModify", self.deny_modify)?;
-            self.unless_denied("modify", rule, "denyRead", self.deny_read)?;
-            if !read.cover(&rule.pattern) {
+            if !fault!("dialects.modify-denied") {
+                self.unless_denied("modify", rule, "denyModify", self.deny_modify)?;
+            }
+            if !fault!("dialects.modify-in-read-deny") {
+                self.unless_denied("modify", rule, "denyRead", self.deny_read)?;
+            }
+            if !read.cover(&rule.pattern) && !fault!("dialects.modify-uncovered") {
                 let (policy, profile, written) = (self.policy, self.profile, &rule.pattern);
                 return Err(wrong(
                     rule,
@@ -132,12 +136,14 @@ pub(super) fn exceptions(deny_modify: &[Arc<PatternRule>]) -> Result<(), PolicyE
     for (at, rule) in deny_modify.iter().enumerate().filter(|(_, rule)| rule.negated) {
         let written = &rule.written;
         let named = rule.pattern.strip_suffix("/**").unwrap_or(&rule.pattern);
-        if named.contains(['*', '?']) || rule.pattern == "." {
+        if named.contains(['*', '?']) && !fault!("dialects.wide-exceptions") || rule.pattern == "."
+        {
             let what = "must be an exact path or `<path>/**`";
             return Err(wrong(rule, format!("spec.denyModify rule `{written}` {what}")));
         }
         let directories = named.char_indices().map(|(end, _)| &named[..end]);
-        if !directories.filter_map(|directory| denied.get(directory)).any(|deny| *deny < at) {
+        let mut earlier = directories.filter_map(|directory| denied.get(directory));
+        if !earlier.any(|deny| *deny < at || fault!("dialects.later-exceptions")) {
             let what = "must be strictly contained by an earlier denyModify rule";
             return Err(wrong(rule, format!("spec.denyModify rule `{written}` {what}")));
         }
@@ -147,7 +153,7 @@ pub(super) fn exceptions(deny_modify: &[Arc<PatternRule>]) -> Result<(), PolicyE
 
 /// Checks that read denies have no exceptions.
 pub(super) fn no_exceptions(deny_read: &[Arc<PatternRule>]) -> Result<(), PolicyError> {
-    match deny_read.iter().find(|rule| rule.negated) {
+    match deny_read.iter().find(|rule| rule.negated && !fault!("dialects.read-exceptions")) {
         Some(rule) => {
             let written = &rule.written;
             Err(wrong(rule, format!("spec.denyRead rule `{written}` cannot be an exception")))

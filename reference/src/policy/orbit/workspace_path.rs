@@ -19,11 +19,15 @@ impl WorkspacePath {
         if trimmed.is_empty() {
             return Err(PolicyError::new("filesystem path must not be empty"));
         }
-        let slashed = trimmed.replace('\\', "/");
+        let slashed = match fault!("dialects.backslashes") {
+            true => trimmed.to_owned(),
+            false => trimmed.replace('\\', "/"),
+        };
         let names: Vec<&str> =
             slashed.split('/').filter(|name| !name.is_empty() && *name != ".").collect();
         let leaves = slashed.starts_with('/') || slashed == "~" || slashed.starts_with("~/");
-        if leaves || names.contains(&"..") {
+        let up = names.contains(&"..") && !fault!("dialects.upwards");
+        if leaves || up {
             let message =
                 format!("filesystem path `{trimmed}` must stay inside the workspace root");
             return Err(PolicyError::new(message));

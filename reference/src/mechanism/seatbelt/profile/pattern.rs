@@ -67,6 +67,7 @@ fn spelled(text: &str, folds: bool) -> String {
 
 fn letter(c: char, folds: bool) -> String {
     let plain = || match c {
+        '.' if fault!("compile.dot-is-any") => ".".to_owned(),
         '.' | '+' | '*' | '?' | '(' | ')' | '|' | '^' | '$' | '{' | '}' | '[' | ']' | '\\' => {
             format!("\\{c}")
         }
