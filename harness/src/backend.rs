@@ -5,6 +5,7 @@ mod context;
 mod double;
 mod environment;
 mod exits;
+mod faulty;
 mod install;
 mod launch;
 mod manifest;
@@ -32,6 +33,7 @@ pub use double::DoubleReply;
 pub use exits::{
     BackendEnding, ExitRule, ExitTable, SignalExit, SignalWord, SpecialExit, StopMethod,
 };
+pub use faulty::own_channel;
 pub use install::{MissingProgram, lacks};
 pub use launch::{LaunchContext, LaunchError, LaunchPlan, SpawnPlan};
 pub use manifest::{

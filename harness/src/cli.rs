@@ -22,6 +22,7 @@ mod lint;
 mod list;
 mod manual;
 mod matrix;
+mod mutants;
 mod new;
 mod outputs;
 mod print;

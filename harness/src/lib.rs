@@ -19,6 +19,7 @@ pub mod judge;
 pub mod known;
 pub mod models;
 pub mod multicall;
+pub mod mutants;
 pub mod names;
 pub mod observability;
 mod output;

@@ -1,5 +1,8 @@
 //! The plan: cases that are run, cases that are not, and the reason ([`RunPlan`]).
 
+use std::collections::{HashMap, HashSet};
+use std::sync::Arc;
+
 use boxproof_cases::case::{HostPlatform, ToolVersion};
 use boxproof_cases::{Case, Suite};
 use boxproof_reports::Verdict;
@@ -50,7 +53,7 @@ pub enum PlannedAction {
 }
 
 /// The options of a plan.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct PlanOptions {
     /// True if cases are run even where the backend does not claim what they need.
     pub all: bool,
@@ -59,7 +62,7 @@ pub struct PlanOptions {
 }
 
 /// The pairs of case and backend that a plan holds.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub enum PairScope {
     /// Every selected case against every backend.
     #[default]
@@ -67,7 +70,12 @@ pub enum PairScope {
     /// The pairs that an audit reads: denials on [`ALLOW_ALL`], allowances on [`DENY_ALL`], and
     /// every case on the other backends.
     Audited,
+    /// These pairs.
+    Listed(Arc<RunPairs>),
 }
+
+/// The ids of the cases that each backend is run on, by its name.
+pub type RunPairs = HashMap<String, HashSet<String>>;
 
 /// The name of the backend that denies nothing.
 pub const ALLOW_ALL: &str = "allow-all";
@@ -76,9 +84,12 @@ pub const ALLOW_ALL: &str = "allow-all";
 pub const DENY_ALL: &str = "deny-all";
 
 impl PairScope {
-    fn holds(self, case: &Case, backend: &Backend) -> bool {
+    fn holds(&self, case: &Case, backend: &Backend) -> bool {
         let negative = case.expect.decision.is_negative();
         match (self, backend.name.as_str()) {
+            (Self::Listed(pairs), name) => {
+                pairs.get(name).is_some_and(|ids| ids.contains(case.id.as_str()))
+            }
             (Self::Audited, ALLOW_ALL) => negative,
             (Self::Audited, DENY_ALL) => !negative,
             _ => true,
@@ -98,7 +109,7 @@ pub fn plan(
     selection: &CaseSelection,
     backends: &[Backend],
     host: &HostFacts,
-    options: PlanOptions,
+    options: &PlanOptions,
 ) -> RunPlan {
     let selected = suite.cases.iter().enumerate().filter(|(_, case)| selection.runs(case));
     let pairs = selected.flat_map(|(at, case)| {
@@ -115,7 +126,12 @@ pub fn plan(
 
 /// Decides by the first thing lacking: host before backend, so that a report never blames a backend
 /// for an act that could not be shown here.
-fn decide(case: &Case, backend: &Backend, host: &HostFacts, options: PlanOptions) -> PlannedAction {
+fn decide(
+    case: &Case,
+    backend: &Backend,
+    host: &HostFacts,
+    options: &PlanOptions,
+) -> PlannedAction {
     let skip = |verdict, reason: &str| PlannedAction::Skip { verdict, reason: reason.to_owned() };
     if !case.platforms.contains(&HostPlatform::HERE) {
         return skip(Verdict::NotApplicable, PLATFORM);
@@ -211,7 +227,7 @@ mod tests {
         let host = HostFacts { facts, sight, bounds, report, ..HostFacts::default() };
         let selection = CaseSelection::new::<&str>(&[], SlowCases::ByIdOnly).unwrap();
         let options = PlanOptions { all, ..PlanOptions::default() };
-        let plan = plan(&suite(extra), &selection, &[backend(missing)], &host, options);
+        let plan = plan(&suite(extra), &selection, &[backend(missing)], &host, &options);
         assert_eq!(plan.cases.len(), 1);
         match &plan.cases[0].what {
             PlannedAction::Run => "run".to_owned(),
@@ -296,7 +312,7 @@ mod tests {
         let selection = CaseSelection::new(&["level:must"], SlowCases::ByIdOnly).unwrap();
         let backends = [backend(false), backend(true)];
         let plan =
-            plan(&suite, &selection, &backends, &HostFacts::default(), PlanOptions::default());
+            plan(&suite, &selection, &backends, &HostFacts::default(), &PlanOptions::default());
         let pairs: Vec<_> =
             plan.cases.iter().map(|planned| (planned.case, planned.backend)).collect();
         assert_eq!(pairs, [(0, 0), (0, 1), (1, 0), (1, 1)]);
@@ -315,7 +331,7 @@ mod tests {
         let backends = [ALLOW_ALL, DENY_ALL, "echo"]
             .map(|name| Backend { name: name.to_owned(), ..backend(false) });
         let options = PlanOptions { scope: PairScope::Audited, ..PlanOptions::default() };
-        let plan = plan(&suite, &selection, &backends, &HostFacts::default(), options);
+        let plan = plan(&suite, &selection, &backends, &HostFacts::default(), &options);
         let names: Vec<_> =
             plan.cases.iter().map(|planned| backends[planned.backend].name.as_str()).collect();
         assert_eq!(names, planned);

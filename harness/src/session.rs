@@ -90,8 +90,8 @@ pub fn conduct(
         eprintln!("boxproof: {warning}");
     }
     let host = HostFacts::detect(&scratch.path, tools);
-    let options = PlanOptions { all: request.all, scope: request.scope };
-    let plan = plan(&request.suite, &request.selection, &request.backends, &host, options);
+    let options = PlanOptions { all: request.all, scope: request.scope.clone() };
+    let plan = plan(&request.suite, &request.selection, &request.backends, &host, &options);
     let user = if host.uid == 0 { UserKind::Root } else { UserKind::Ordinary };
     let setting = |backend: &Backend| RunSetting {
         os: SystemName::HERE,

@@ -54,7 +54,7 @@ fn askable(suite: &Suite, backend: &Backend) -> (Suite, BTreeMap<String, usize>)
     let everything = CaseSelection::new::<&str>(&[], SlowCases::Included);
     let everything = everything.unwrap_or_else(|error| broken(&error));
     let backends = std::slice::from_ref(backend);
-    let plan = plan(suite, &everything, backends, &host, PlanOptions::default());
+    let plan = plan(suite, &everything, backends, &host, &PlanOptions::default());
     let (mut asked, mut left_out) = (HashSet::new(), BTreeMap::new());
     for planned in &plan.cases {
         match &planned.what {

@@ -161,7 +161,7 @@ fn read(file: &Path) -> Result<String, LoadError> {
     })
 }
 
-fn from_manifest(
+pub(super) fn from_manifest(
     manifest: Manifest,
     known: KnownFailures,
     settled: &SettledUser,

@@ -8,6 +8,7 @@ use std::path::PathBuf;
 use boxproof_cases::Suite;
 use boxproof_reports::{CaseRow, Verdict};
 
+use super::mutants::{self, MutantAudit};
 use super::{CaseArgs, CliFailure, backends, print_text};
 use crate::backend::{DoubleReply, SettledUser, shipped_doubles};
 use crate::plan::{ALLOW_ALL, DENY_ALL, PairScope};
@@ -31,6 +32,10 @@ pub(super) struct AuditArgs {
     /// nothing.
     #[arg(long)]
     knowing: bool,
+    /// Run the cases on the reference with one fault each instead, to see which faults they notice.
+    /// With `=GLOB`, only the faults of such names. Takes a program built with the feature `faults`.
+    #[arg(long, value_name = "GLOB", num_args = 0..=1, require_equals = true, default_missing_value = "*")]
+    mutants: Option<String>,
 }
 
 const KNOWING: &str = "knows-corpus";
@@ -38,6 +43,10 @@ const KNOWING: &str = "knows-corpus";
 pub(super) fn run(args: AuditArgs) -> Result<i32, CliFailure> {
     let cases = args.cases.settle()?;
     let (suite, selection) = cases.selected()?;
+    if let Some(names) = args.mutants {
+        let (jobs, scratch) = (args.jobs, args.scratch);
+        return mutants::run(&MutantAudit { suite, selection, names, jobs, scratch });
+    }
     let tools = tools_for(&suite, &selection);
     let doubles = shipped_doubles().into_iter().filter(|name| args.knowing || *name != KNOWING);
     let specs = [ALLOW_ALL, DENY_ALL].into_iter().chain(doubles);

@@ -75,6 +75,7 @@ pub(super) const LINT: &str = "Example:\n  boxproof lint --cases my";
 pub(super) const AUDIT: &str = "\
 Examples:
   boxproof audit 'fs/**'
+  boxproof audit --mutants='network.*'
   boxproof audit --cases my";
 
 /// Of `doctor`.

@@ -98,6 +98,22 @@ fn audit_is_green_where_every_case_can_fail() {
     assert_eq!(place.boxproof("audit", &["nope"]).exits(4).last_line(), "0 vacuous of 0");
 }
 
+/// A shipped program has no fault points: not their names, and not the variable that selects them.
+#[cfg(not(feature = "faults"))]
+#[test]
+fn a_program_without_faults_says_how_to_build_one_that_has_them() {
+    let place = Place::with(&[("exec/works", WORKS)]);
+    let ran = place.boxproof("audit", &["--mutants"]);
+    has(&ran.exits(2).stderr, "cargo build --release -p boxproof --features faults");
+    let program = std::fs::read(env!("CARGO_BIN_EXE_boxproof")).unwrap();
+    for name in
+        ["REFBOX_FAULT", "plan.mask-readable", "receipts.no-anchor", "table:protected-names"]
+    {
+        let found = memchr::memmem::find(&program, name.as_bytes());
+        assert_eq!(found, None, "{name}");
+    }
+}
+
 /// Cases that prove nothing: each would be passed by a backend that does nothing, or by none.
 #[rstest]
 #[case::missing_directory(IMPOSSIBLE, "inconclusive control-failed instead of under-block")]

@@ -1,0 +1,246 @@
+//! Mutants: the reference with one fault each, and what the corpus makes of them. Pure.
+
+use std::collections::{BTreeMap, HashMap, HashSet};
+
+use boxproof_cases::{Case, Suite};
+use boxproof_reports::{CaseRow, Level, Verdict};
+use serde::Deserialize;
+
+use crate::selection::{CaseSelection, FilterError, SlowCases};
+
+/// A fault, as the program that has it says.
+#[derive(Debug, Clone, Deserialize)]
+pub struct ReferenceFault {
+    /// Its name, by which it is selected.
+    pub name: String,
+    /// The part of the reference that it is in.
+    pub area: String,
+    /// What the program does wrong.
+    pub breaks: String,
+    /// The filters of the cases that can show it.
+    pub cases: Vec<String>,
+    /// The verdict that is right for such a case.
+    pub dies: String,
+    /// The mechanism that it is about.
+    pub mechanism: Option<String>,
+    /// The reason why no case shows it.
+    pub survives: Option<String>,
+}
+
+/// The fate of a mutant, the best for the corpus last.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub enum MutantFate {
+    /// Every case passes.
+    Survived,
+    /// Cases teach nothing, and none fails.
+    Unlearnt,
+    /// Cases below level must fail alone.
+    BelowMust,
+    /// Cases of level must fail, by another verdict than the right one.
+    ByAccident,
+    /// A case of level must fails by the right verdict.
+    Killed,
+}
+
+impl MutantFate {
+    /// All of them, the best first.
+    pub const ALL: [Self; 5] =
+        [Self::Killed, Self::ByAccident, Self::BelowMust, Self::Unlearnt, Self::Survived];
+
+    /// Its word.
+    pub fn word(self) -> &'static str {
+        match self {
+            Self::Killed => "killed",
+            Self::ByAccident => "by accident",
+            Self::BelowMust => "below must",
+            Self::Unlearnt => "unlearnt",
+            Self::Survived => "survived",
+        }
+    }
+}
+
+/// A mutant, and what became of it.
+#[derive(Debug, Clone)]
+pub struct MutantResult {
+    /// The fault.
+    pub fault: ReferenceFault,
+    /// Its fate so far.
+    pub fate: MutantFate,
+    /// The cases that it was tried on.
+    pub tried: usize,
+    /// The cases that show it: id, verdict and reason, the rightest first.
+    pub shown: Vec<String>,
+}
+
+impl MutantResult {
+    /// A mutant that was tried on nothing.
+    pub fn new(fault: ReferenceFault) -> Self {
+        Self { fault, fate: MutantFate::Survived, tried: 0, shown: Vec::new() }
+    }
+
+    /// Takes in rows: those of the mutant, each with that of the baseline.
+    pub fn take(&mut self, rows: &[(&CaseRow, &CaseRow)]) {
+        let sound = rows.iter().filter(|(_, sound)| sound.verdict == Verdict::Pass);
+        let mut found: Vec<(MutantFate, &CaseRow)> = sound
+            .map(|(row, _)| (fate(row.verdict, row.level, &self.fault.dies), *row))
+            .inspect(|_| self.tried += 1)
+            .filter(|(fate, _)| *fate > MutantFate::Survived)
+            .collect();
+        found.sort_by_key(|(fate, _)| std::cmp::Reverse(*fate));
+        self.fate = self.fate.max(found.first().map_or(MutantFate::Survived, |(fate, _)| *fate));
+        let tell = |row: &CaseRow| format!("{} {} ({})", row.id, row.verdict.keyword(), row.reason);
+        self.shown.extend(found.into_iter().map(|(_, row)| tell(row)));
+    }
+
+    /// Returns whether nothing about it asks for a case: it is killed, or its survival has a reason.
+    pub fn is_settled(&self) -> bool {
+        self.fate == MutantFate::Killed || self.fault.survives.is_some()
+    }
+}
+
+/// Returns what the verdict of one case says of a mutant that should die by the verdict `dies`.
+fn fate(verdict: Verdict, level: Level, dies: &str) -> MutantFate {
+    let must = level == Level::Must;
+    match verdict {
+        Verdict::Inconclusive => MutantFate::Unlearnt,
+        Verdict::UnderBlock | Verdict::OverBlock | Verdict::Contract if !must => {
+            MutantFate::BelowMust
+        }
+        verdict if must && verdict.keyword() == dies => MutantFate::Killed,
+        Verdict::UnderBlock | Verdict::OverBlock | Verdict::Contract => MutantFate::ByAccident,
+        Verdict::Leak | Verdict::Error if must => MutantFate::ByAccident,
+        Verdict::Leak | Verdict::Error => MutantFate::BelowMust,
+        _ => MutantFate::Survived,
+    }
+}
+
+/// Returns the cases of `suite` that can show `fault`: the likeliest first, by the words of its
+/// name, then in the order of its filters.
+///
+/// # Errors
+/// A filter that means nothing.
+pub fn cases_of<'a>(
+    fault: &ReferenceFault,
+    suite: &'a Suite,
+) -> Result<Vec<&'a Case>, FilterError> {
+    let mut found: Vec<(usize, &Case)> = Vec::new();
+    let mut known = HashSet::new();
+    let words = words(&fault.name);
+    for filter in &fault.cases {
+        let selection = CaseSelection::new(&[filter], SlowCases::ByIdOnly)?;
+        let cases = suite.cases.iter().filter(|case| selection.selects(case));
+        let new = cases.filter(|case| known.insert(case.id.as_str()));
+        found.extend(new.map(|case| (likeness(&words, case.id.as_str()), case)));
+    }
+    found.sort_by_key(|(likeness, _)| std::cmp::Reverse(*likeness));
+    Ok(found.into_iter().map(|(_, case)| case).collect())
+}
+
+fn words(name: &str) -> Vec<String> {
+    let name = name.rsplit([':', '.']).next().unwrap_or(name).to_ascii_lowercase();
+    name.split(|c: char| !c.is_ascii_alphanumeric())
+        .filter(|word| word.len() > 2)
+        .map(str::to_owned)
+        .collect()
+}
+
+fn likeness(words: &[String], id: &str) -> usize {
+    words.iter().filter(|word| id.contains(word.as_str())).map(String::len).sum()
+}
+
+/// Pairs the rows of the mutant `name` with those of `baseline`.
+pub fn paired<'a>(
+    rows: &'a HashMap<(&'a str, &'a str), &'a CaseRow>,
+    (name, baseline): (&'a str, &'a str),
+    ids: impl Iterator<Item = &'a str>,
+) -> Vec<(&'a CaseRow, &'a CaseRow)> {
+    let pair = |id| Some((*rows.get(&(name, id))?, *rows.get(&(baseline, id))?));
+    ids.filter_map(pair).collect()
+}
+
+/// Renders the score by area, and whole.
+pub fn score(results: &[MutantResult]) -> String {
+    let mut areas: BTreeMap<&str, Vec<&MutantResult>> = BTreeMap::new();
+    results.iter().for_each(|result| areas.entry(&result.fault.area).or_default().push(result));
+    let mut text = String::from("area          mutants");
+    MutantFate::ALL.iter().for_each(|fate| text.push_str(&format!("{:>12}", fate.word())));
+    text.push_str("   explained\n");
+    let all: Vec<&MutantResult> = results.iter().collect();
+    for (area, results) in areas.iter().map(|(area, own)| (*area, own)).chain([("all", &all)]) {
+        text.push_str(&format!("{area:<12}{:>9}", results.len()));
+        let open = |fate| {
+            let of_fate = results.iter().filter(|one| one.fate == fate);
+            of_fate.filter(|one| fate == MutantFate::Killed || !one.is_settled()).count()
+        };
+        MutantFate::ALL.iter().for_each(|fate| text.push_str(&format!("{:>12}", open(*fate))));
+        let explained = results.iter().filter(|one| one.fate != MutantFate::Killed);
+        text.push_str(&format!("{:>12}\n", explained.filter(|one| one.is_settled()).count()));
+    }
+    let seen: Vec<_> =
+        results.iter().filter(|one| one.fate == MutantFate::Killed || !one.is_settled()).collect();
+    let killed = seen.iter().filter(|one| one.fate == MutantFate::Killed).count();
+    let share = killed as f64 * 100.0 / seen.len().max(1) as f64;
+    text + &format!("mutants: {killed} of {} are killed rightly ({share:.1} %)\n", seen.len())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::testing::suite;
+    use rstest::rstest;
+
+    fn fault(name: &str) -> ReferenceFault {
+        ReferenceFault {
+            name: name.to_owned(),
+            area: "plan".to_owned(),
+            breaks: "a mask is missing".to_owned(),
+            cases: vec!["area/**".to_owned()],
+            dies: "under-block".to_owned(),
+            mechanism: None,
+            survives: None,
+        }
+    }
+
+    #[rstest]
+    #[case(Verdict::UnderBlock, Level::Must, MutantFate::Killed)]
+    #[case(Verdict::OverBlock, Level::Must, MutantFate::ByAccident)]
+    #[case(Verdict::Error, Level::Must, MutantFate::ByAccident)]
+    #[case(Verdict::UnderBlock, Level::Should, MutantFate::BelowMust)]
+    #[case(Verdict::Inconclusive, Level::Must, MutantFate::Unlearnt)]
+    #[case(Verdict::Pass, Level::Must, MutantFate::Survived)]
+    #[case(Verdict::NotApplicable, Level::Must, MutantFate::Survived)]
+    fn a_mutant_is_killed_by_the_right_verdict_alone(
+        #[case] verdict: Verdict,
+        #[case] level: Level,
+        #[case] expected: MutantFate,
+    ) {
+        assert_eq!(fate(verdict, level, "under-block"), expected);
+    }
+
+    #[test]
+    fn the_case_that_is_called_like_the_fault_comes_first() {
+        let act = "act: {sh: 'true'}\nexpect: {allowed: {}}\n";
+        let suite = suite(&format!("{act}rows: {{one: {{}}, zlogin: {{}}}}\n"));
+        let ids = |name: &str| {
+            let found = cases_of(&fault(name), &suite).unwrap();
+            found.iter().map(|case| case.id.as_str().to_owned()).collect::<Vec<_>>()
+        };
+        assert_eq!(ids("table:names:.zlogin"), ["area/case/zlogin", "area/case/one"]);
+        assert_eq!(ids("plan.other"), ["area/case/one", "area/case/zlogin"]);
+    }
+
+    #[test]
+    fn what_is_explained_does_not_count_as_seen() {
+        let result = |name: &str, fate, survives: Option<&str>| {
+            let fault = ReferenceFault { survives: survives.map(str::to_owned), ..fault(name) };
+            MutantResult { fate, ..MutantResult::new(fault) }
+        };
+        let results = [
+            result("plan.a", MutantFate::Killed, None),
+            result("plan.b", MutantFate::Survived, Some("another guard")),
+            result("plan.c", MutantFate::ByAccident, None),
+        ];
+        let text = score(&results);
+        assert!(text.ends_with("mutants: 1 of 2 are killed rightly (50.0 %)\n"), "{text}");
+    }
+}
