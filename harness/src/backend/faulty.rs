@@ -30,7 +30,7 @@ impl Backend {
 /// Resolves the channel of receipts of `me`, the running program, without and with faults.
 ///
 /// # Errors
-/// As [`resolve::resolve`].
+/// A manifest that cannot be used, or a program that cannot be asked.
 pub fn own_channel(me: &Path, settled: &SettledUser) -> Result<Backend, BackendError> {
     let Some((mut manifest, known)) = resolve::manifest(CHANNEL)? else {
         unreachable!("{CHANNEL} is shipped")
