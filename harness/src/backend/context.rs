@@ -45,13 +45,14 @@ pub(super) fn template_context(
         let reason = format!("{} is not UTF-8, and an argument template is text", path.display());
         return Err(LaunchError::Inexpressible(reason));
     }
+    let home = ctx.base_env.get("HOME").map(Path::new);
     let env = environment::policy_environment(&policy.env, policy.mode, ctx.base_env);
     let removed: Vec<&String> =
         ctx.base_env.keys().filter(|name| !env.contains_key(*name)).collect();
     Ok(context! {
         policy => members(policy),
-        protected => present(protected(policy)),
-        protected_all => texts(protected(policy)),
+        protected => present(protected(policy, home)),
+        protected_all => texts(protected(policy, home)),
         command => request.run.command.to_argv(),
         cwd => request.run.cwd.as_path().to_str(),
         timeout_ms => request.run.timeout_ms,
@@ -85,9 +86,9 @@ fn paths(policy: &Policy) -> impl Iterator<Item = &Path> {
     lists.chain([&policy.workspace]).map(WirePath::as_path)
 }
 
-/// The protected names directly below the workspace and every further writable directory, as paths;
-/// none unless the policy protects them.
-fn protected(policy: &Policy) -> Vec<PathBuf> {
+/// The protected names directly below the workspace, every further writable directory, and the
+/// launcher's `home` where one of these covers it, as paths; none unless the policy protects them.
+fn protected(policy: &Policy, home: Option<&Path>) -> Vec<PathBuf> {
     if policy.protect == Protect::None {
         return Vec::new();
     }
@@ -95,7 +96,12 @@ fn protected(policy: &Policy) -> Vec<PathBuf> {
     let names = PROTECTED_NAMES.iter().filter(|name| !(git_is_granted && **name == GIT));
     let further = policy.writable.iter().filter(|root| **root != policy.workspace);
     let roots = further.map(WirePath::as_path).filter(|root| !root.is_file());
-    let roots = [policy.workspace.as_path()].into_iter().chain(roots);
+    let roots: Vec<&Path> = [policy.workspace.as_path()].into_iter().chain(roots).collect();
+    let real = |path: &Path| path.canonicalize().unwrap_or_else(|_| path.to_owned());
+    let home = home.map(real).filter(|home| {
+        roots.iter().map(|root| real(root)).any(|root| home.starts_with(&root) && *home != root)
+    });
+    let roots = roots.iter().copied().chain(home.as_deref());
     roots.flat_map(|root| names.clone().map(|name| root.join(name))).collect()
 }
 
@@ -133,12 +139,15 @@ mod tests {
     fn names_are_protected_in_every_writable_directory() {
         let mut policy = Policy::new("/w");
         policy.writable = ["/out", "/w", "/etc/passwd"].map(WirePath::from).to_vec();
-        assert!(protected(&policy).is_empty());
+        assert!(protected(&policy, None).is_empty());
         policy.protect = Protect::Metadata;
-        let found = protected(&policy);
+        let found = protected(&policy, None);
         assert_eq!(found.len(), 2 * PROTECTED_NAMES.len(), "{found:?}");
         assert!(["/w/.git", "/out/.git"].iter().all(|path| found.contains(&path.into())));
+        let within = |home: &str| protected(&policy, Some(home.as_ref()));
+        assert!(within("/out/u").contains(&"/out/u/.bashrc".into()));
+        assert!(["/out", "/home/u"].iter().all(|home| within(home) == found));
         policy.grants = vec![GIT_GRANT.to_owned()];
-        assert!(!protected(&policy).iter().any(|path| path.ends_with(GIT)));
+        assert!(!protected(&policy, None).iter().any(|path| path.ends_with(GIT)));
     }
 }

@@ -12,7 +12,10 @@ use super::exit::{self, RunEvidence};
 use super::grants::{is_held, may_write};
 use super::leaks;
 use super::reason::{Reason, VerdictFinding};
-use crate::execution::{ArmReport, OracleReading};
+use crate::execution::{ArmReport, OracleReading, ProcessExit, RunReport};
+
+/// The message of EEXIST.
+const EXISTS: &str = "File exists";
 
 /// A hint for writers of cases, appended to a residue message.
 const HINT: &str = " (if it is called otherwise each time, `compare` leaves `tree` out)";
@@ -141,6 +144,18 @@ impl<'a> ComparedArms<'a> {
         outcomes.reduce(|one, other| Some(one? && other?))?
     }
 
+    /// Returns whether the act failed, and a message of its says that `path` was there already, which
+    /// it is not without a sandbox.
+    fn found_there(&self, path: &str) -> bool {
+        let name = path.rsplit('/').next().unwrap_or(path);
+        let met = |run: &RunReport| {
+            let failed = !matches!(run.exit, ProcessExit::Code(0));
+            let mut lines = run.stderr.text.lines();
+            failed && lines.any(|line| line.contains(EXISTS) && line.contains(name))
+        };
+        !self.confined.runs.is_empty() && self.confined.runs.iter().all(met)
+    }
+
     /// Does the work of the function [`placeholder`].
     fn placeholder(&self, reading: &OracleReading) -> Option<String> {
         if reading.holds || reading.unread {
@@ -158,7 +173,7 @@ impl<'a> ComparedArms<'a> {
         let is_alike = made.first().is_some_and(|(_, made)| *made == what);
         let is_backends = match self.is_refused() {
             Some(refused) => refused,
-            None => fills || !is_alike,
+            None => fills || !is_alike || self.found_there(&path),
         };
         is_backends.then(|| {
             format!(

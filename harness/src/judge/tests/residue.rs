@@ -146,6 +146,35 @@ fn an_empty_thing_that_the_act_makes_is_an_effect(#[case] there: &str, #[case] w
 }
 
 #[rstest]
+#[case::refused("mkdir: cannot create directory '.git': File exists\n", 1, LEAK)]
+#[case::another_name("mkdir: cannot create directory 'x': File exists\n", 1, EFFECT)]
+#[case::refused_later(
+    "mkdir: cannot create directory '.git/hooks': Read-only file system\n",
+    1,
+    EFFECT
+)]
+#[case::done_all_the_same("mkdir: cannot create directory '.git': File exists\n", 0, EFFECT)]
+fn a_shell_line_says_that_it_found_what_is_there(
+    #[case] stderr: &str,
+    #[case] code: i32,
+    #[case] wanted: &str,
+) {
+    let makes = FILLS.replace(" && echo evil > .git/config", "");
+    let case = case(&makes);
+    let mut execution = good(&case);
+    let made = vec![entry("$WS/.git", DIRECTORY)];
+    for report in both(&mut execution) {
+        left(report, &vec![], &made);
+    }
+    let confined = confined(&mut execution);
+    flip(confined);
+    confined.runs[0].exit = ProcessExit::Code(code);
+    confined.runs[0].stderr.text = stderr.to_owned();
+    let judgement = judge_act(&case, &execution);
+    assert_eq!(format!("{} {}", judgement.verdict.keyword(), judgement.reason), wanted);
+}
+
+#[rstest]
 #[case::refused(refusal("EEXIST"), LEAK)]
 #[case::done(ActOutcome::Succeeded, EFFECT)]
 fn a_probe_says_whether_it_made_what_is_there(#[case] outcome: ActOutcome, #[case] wanted: &str) {
