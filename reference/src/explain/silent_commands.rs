@@ -53,12 +53,17 @@ fn attempted_accesses(one: &ParsedCommand) -> Vec<(String, AccessKind)> {
         let named = parts(one).into_iter();
         found.extend(named.flat_map(|(paths, op)| paths.into_iter().map(move |path| (path, op))));
         let verb = one.operands().next().filter(|_| one.program() == "git");
-        if verb.is_some_and(|verb| WRITING.contains(&verb)) {
+        if verb.is_some_and(git_writes) {
             found.push((".git/index".to_owned(), AccessKind::Write));
         }
     }
     found.retain(|(path, _)| path != NOTHING);
     found
+}
+
+/// Returns whether git's subcommand `verb` writes its index or history.
+pub(super) fn git_writes(verb: &str) -> bool {
+    WRITING.contains(&verb)
 }
 
 /// Returns the paths named by programs that give no reason: tests of files, and editors that run
@@ -76,7 +81,11 @@ fn mute(one: &ParsedCommand) -> Vec<(String, AccessKind)> {
             asked.collect()
         }
         "vim" | "vi" | "ex" | "view" | "nvim" => {
-            let files = one.operands().filter(|word| !word.starts_with('+'));
+            let orders = one.words.windows(2).filter(|pair| pair[0] == "-c");
+            let orders: Vec<&String> = orders.map(|pair| &pair[1]).collect();
+            let is_order =
+                |word: &str| word.starts_with('+') || orders.iter().any(|one| *one == word);
+            let files = one.operands().filter(|word| !is_order(word));
             let named = one.words.iter().filter_map(|word| {
                 let order = word.trim_start_matches(['+', ':']);
                 let at = order.split_once(' ')?;

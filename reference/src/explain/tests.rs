@@ -242,6 +242,11 @@ impl PathDecider for ModifiesSource {
 #[case::index_of_git("git diff; git log nope", "fatal: ambiguous argument 'nope'\n", &["/w/.git/index.lock"], None)]
 #[case::index_wanted("git add a", "fatal: Unable to create '/w/.git/index.lock': Permission denied\n", &["/w/.git/index.lock"], Some("sandbox_runtime_denied"))]
 #[case::index_hushed("git add a", "", &["/w/.git/index.lock"], Some("sandbox_runtime_denied"))]
+#[case::index_of_a_look("git diff --quiet; git rev-parse -q --verify nope", "", &["/w/.git/index.lock"], None)]
+#[case::cache("python3 src/t.py", "", &["/w/.pytest_cache"], None)]
+#[case::cache_below("node src/t.js", "", &["/w/node_modules/.cache"], None)]
+#[case::cache_named("p", "p: cannot make .pytest_cache: Permission denied\n", &["/w/.pytest_cache"], Some("sandbox_runtime_denied"))]
+#[case::log("npm view x", "npm error code ENOTCACHED\nnpm error request to https://registry.npmjs.org/x failed\nnpm error Log files were not written due to an error writing to the directory: /w/.npm/_logs\n", &["/w/.npm"], None)]
 #[case::byte_code("python3 -c 'import m, sys; sys.exit(1)'", "", &["/w/__pycache__"], None)]
 fn a_profile_is_why_only_of_what_it_denies(
     #[case] line: &str,

@@ -3,8 +3,9 @@
 use std::path::{Path, PathBuf};
 
 use super::super::errno_messages::RefusalClass;
+use super::super::silent_commands;
 use super::indirect::is_of_database;
-use super::{AccessKind, FailureAnalysis, RunDenial, cause, lines};
+use super::{AccessKind, FailureAnalysis, RunDenial, cause, ends, lines};
 
 impl FailureAnalysis<'_> {
     /// Returns the last refusal that the mechanism itself recorded and that can be the cause.
@@ -25,21 +26,47 @@ impl FailureAnalysis<'_> {
         if fault!("explain.notes-unread") {
             return None;
         }
-        let said = |path: &&PathBuf| !is_optional(path) || is_told_of(path, stderr);
-        let found = self.run.refused.iter().rev().filter(said).find_map(refusal);
-        let lines = lines(stderr);
+        let output = match stderr.trim().is_empty() {
+            true => ends(self.run.stdout),
+            false => stderr.to_owned(),
+        };
+        let lines = lines(&output);
+        let counts = |path: &&PathBuf| !is_optional(path) || self.is_wanted(path, &lines);
+        let found = self.run.refused.iter().rev().filter(counts).find_map(refusal);
         let own = cause::ordinary(&lines).filter(|at| !is_of_database(lines[*at]));
         found.filter(|_| own.is_none())
     }
+
+    /// Returns whether a file that is made only if it can be is what the command was about: a message
+    /// names it, or git was to write and says nothing.
+    fn is_wanted(&self, path: &Path, lines: &[&str]) -> bool {
+        let name = path.file_name().unwrap_or_default().to_string_lossy();
+        let writes = || {
+            let mut git = self.commands().filter(|one| one.program() == "git");
+            git.any(|one| one.operands().next().is_some_and(silent_commands::git_writes))
+        };
+        let is_end = |c: char| !c.is_alphanumeric() && !"._-".contains(c);
+        let names =
+            |line: &&&str| line.split(is_end).any(|word| word == name) && !line.contains(UNLOGGED);
+        match lines.iter().all(|line| line.trim().is_empty()) {
+            true => name == INDEX_LOCK && writes(),
+            false => lines.iter().any(|line| names(&line)),
+        }
+    }
 }
 
-/// Returns whether a file is one that git or Python makes if it can, and does without otherwise.
+/// The lock that git takes to note what it found, also where it only looks.
+const INDEX_LOCK: &str = "index.lock";
+/// What npm says of its own log, beside every failure.
+const UNLOGGED: &str = "Log files were not written";
+
+/// Returns whether a file is one that a tool makes if it can, and does without otherwise: git's note of
+/// what it found, byte code, caches and logs.
 fn is_optional(path: &Path) -> bool {
-    path.ends_with(".git/index.lock") || path.iter().any(|name| name == "__pycache__")
-}
-
-/// Returns whether `stderr` names the last name of `path`, or is silent.
-fn is_told_of(path: &Path, stderr: &str) -> bool {
-    let name = path.file_name().unwrap_or_default().to_string_lossy();
-    stderr.trim().is_empty() && name == "index.lock" || stderr.contains(name.as_ref())
+    let is_cache = |name: &std::ffi::OsStr| {
+        let name = name.to_string_lossy();
+        let known = ["__pycache__", ".npm", "_logs"].contains(&name.as_ref());
+        known || name.starts_with('.') && name.ends_with("cache")
+    };
+    path.ends_with(Path::new(".git").join(INDEX_LOCK)) || path.iter().any(is_cache)
 }
