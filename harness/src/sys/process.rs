@@ -144,11 +144,16 @@ pub(crate) fn random<const N: usize>() -> io::Result<String> {
 /// Returns `N` random bytes from the kernel; at most 256.
 ///
 /// # Errors
-/// The errno of getentropy(3).
+/// The errno of getrandom(2), on macOS of getentropy(2).
 pub(crate) fn random_bytes<const N: usize>() -> io::Result<[u8; N]> {
     let mut bytes = [0_u8; N];
+    let place = bytes.as_mut_ptr().cast();
+    #[cfg(target_os = "linux")]
+    // SAFETY: the buffer is as long as it says; so few bytes come whole.
+    Errno::result(unsafe { libc::getrandom(place, N, 0) })?;
+    #[cfg(not(target_os = "linux"))]
     // SAFETY: the buffer is as long as it says.
-    Errno::result(unsafe { libc::getentropy(bytes.as_mut_ptr().cast(), N) })?;
+    Errno::result(unsafe { libc::getentropy(place, N) })?;
     Ok(bytes)
 }
 

@@ -132,19 +132,26 @@ fn resume(pid: Pid, signal: Option<Signal>) -> io::Result<()> {
     }
 }
 
+/// The kernel's `struct ptrace_syscall_info` up to the number of an entered call; `libc` has it for
+/// one C library alone.
+#[derive(Default)]
+#[repr(C)]
+struct SyscallStop {
+    operation: u8,
+    /// Flags, architecture, and the places of instruction and stack.
+    _between: [u8; 23],
+    number: u64,
+}
+
 /// Returns the number of the call that `pid` is about to make; none at its end.
 fn entered_call(pid: Pid) -> Option<u64> {
-    // SAFETY: the record is plain integers, for which zeroes are values.
-    let mut info: libc::ptrace_syscall_info = unsafe { std::mem::zeroed() };
-    let size = size_of_val(&info);
+    /// `PTRACE_SYSCALL_INFO_ENTRY`.
+    const ENTRY: u8 = 1;
+    let mut stop = SyscallStop::default();
+    let size = size_of_val(&stop);
+    // `PTRACE_GET_SYSCALL_INFO`, whose type is another one in each C library.
     // SAFETY: the kernel writes at most `size` bytes to a place that outlives the call. (The
     // wrapper of nix asks for no bytes at all.)
-    let written =
-        unsafe { libc::ptrace(libc::PTRACE_GET_SYSCALL_INFO, pid.as_raw(), size, &raw mut info) };
-    let is_entry = written > 0 && info.op == libc::PTRACE_SYSCALL_INFO_ENTRY;
-    if !is_entry {
-        return None;
-    }
-    // SAFETY: the kernel fills this member for an entry.
-    Some(unsafe { info.u.entry.nr })
+    let written = unsafe { libc::ptrace(0x420e, pid.as_raw(), size, &raw mut stop) };
+    (written > 0 && stop.operation == ENTRY).then_some(stop.number)
 }

@@ -4,9 +4,10 @@ use std::ffi::CString;
 use std::os::fd::{AsFd, AsRawFd, BorrowedFd, OwnedFd, RawFd};
 
 use nix::errno::Errno;
-use nix::fcntl::{AtFlags, RenameFlags, renameat2};
+use nix::fcntl::AtFlags;
 use nix::sys::stat::{Mode, SFlag, fstat, mkdirat, mknodat, umask};
 use nix::unistd::{UnlinkatFlags, fchdir, linkat, symlinkat, unlinkat};
+use rustix::fs::{RenameFlags, renameat_with};
 
 use super::broker::{CallAnswer, NewEntry, SyscallBroker, stat_name};
 use super::caller::CallingThread;
@@ -139,7 +140,9 @@ impl SyscallBroker {
         if !old.stands && !new.stands && !fault!("mediate.moves") {
             self.vet_move(&old, &new, flags)?;
         }
-        renameat2(&old.directory, old.name.as_c_str(), &new.directory, new.name.as_c_str(), flags)
+        let (from, to) = (old.name.as_c_str(), new.name.as_c_str());
+        renameat_with(&old.directory, from, &new.directory, to, flags)
+            .map_err(|error| Errno::from_raw(error.raw_os_error()))
     }
 
     fn remove(&self, caller: CallingThread<'_>, at: PathArgument, flags: i32) -> nix::Result<()> {
@@ -217,10 +220,11 @@ impl SyscallBroker {
 
 /// The flags of a move; EINVAL for unknown ones and such as exclude each other.
 fn move_flags(bits: u32) -> nix::Result<RenameFlags> {
-    let flags = RenameFlags::from_bits(bits).ok_or(Errno::EINVAL)?;
-    let alone = RenameFlags::RENAME_NOREPLACE | RenameFlags::RENAME_WHITEOUT;
-    let clash = flags.contains(RenameFlags::RENAME_EXCHANGE) && flags.intersects(alone);
-    if clash { Err(Errno::EINVAL) } else { Ok(flags) }
+    let flags = RenameFlags::from_bits_retain(bits);
+    let alone = RenameFlags::NOREPLACE | RenameFlags::WHITEOUT;
+    let unknown = !(RenameFlags::EXCHANGE | alone).contains(flags);
+    let clash = flags.contains(RenameFlags::EXCHANGE) && flags.intersects(alone);
+    if unknown || clash { Err(Errno::EINVAL) } else { Ok(flags) }
 }
 
 enum LinkSource {

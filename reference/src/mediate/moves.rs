@@ -8,8 +8,9 @@ use std::path::{Path, PathBuf};
 
 use nix::dir::{Dir, Type};
 use nix::errno::Errno;
-use nix::fcntl::{OFlag, OpenHow, RenameFlags, ResolveFlag, openat2};
+use nix::fcntl::{OFlag, OpenHow, ResolveFlag, openat2};
 use nix::sys::stat::SFlag;
+use rustix::fs::RenameFlags;
 
 use super::broker::{SyscallBroker, stat_name};
 use super::mounts::bytes;
@@ -30,7 +31,7 @@ impl SyscallBroker {
     ) -> nix::Result<()> {
         let source = kind(&stat_name(old)?);
         let target = match stat_name(new) {
-            Ok(_) if flags.contains(RenameFlags::RENAME_NOREPLACE) => return Err(Errno::EEXIST),
+            Ok(_) if flags.contains(RenameFlags::NOREPLACE) => return Err(Errno::EEXIST),
             Ok(found) => Some(kind(&found)),
             Err(Errno::ENOENT) => None,
             Err(other) => return Err(other),
@@ -40,7 +41,7 @@ impl SyscallBroker {
         if !fault!("mediate.moved-directories") {
             self.vet_coming(old, new, source)?;
         }
-        let exchange = flags.contains(RenameFlags::RENAME_EXCHANGE);
+        let exchange = flags.contains(RenameFlags::EXCHANGE);
         if let Some(target) = target.filter(|_| exchange && !fault!("mediate.exchanges")) {
             self.vet_end(old, target, true)?;
             self.vet_coming(new, old, target)?;

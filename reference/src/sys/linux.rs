@@ -172,12 +172,13 @@ pub(crate) fn restrict_self(ruleset: &OwnedFd) -> io::Result<()> {
 /// own flag (ext4, f2fs), or by a type that always does.
 pub(crate) fn ignores_case(directory: &std::path::Path) -> bool {
     /// vfat, exFAT, NTFS, CIFS, SMB 2, HFS, HFS+.
-    const ALWAYS: [i64; 7] =
+    const ALWAYS: [i128; 7] =
         [0x4d44, 0x2011_bab0, 0x5346_544e, 0xff53_4d42, 0xfe53_4d42, 0x4244, 0x482b];
     /// `FS_CASEFOLD_FL`.
     const FOLDS: c_long = 0x4000_0000;
     let Ok(file) = File::open(directory) else { return false };
-    let kind = nix::sys::statfs::fstatfs(&file).map(|found| found.filesystem_type().0);
+    // Of another type in each C library.
+    let kind = nix::sys::statfs::fstatfs(&file).map(|found| i128::from(found.filesystem_type().0));
     let mut flags: c_long = 0;
     // SAFETY: the number lives through the call, which writes at most that much.
     let got = unsafe { libc::ioctl(file.as_raw_fd(), libc::FS_IOC_GETFLAGS, &raw mut flags) };
