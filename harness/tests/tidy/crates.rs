@@ -50,6 +50,25 @@ pub(crate) fn arrows(tree: &Tree) -> Vec<String> {
     found
 }
 
+/// Checks that every package can be published: none is kept back, and each dependency on one of ours
+/// says this version.
+pub(crate) fn publishable(tree: &Tree) -> Vec<String> {
+    let mut found = Vec::new();
+    for (directory, package, _) in MEMBERS {
+        let manifest = tree.file(&format!("{directory}/Cargo.toml"));
+        if manifest.is_some_and(|manifest| manifest.text.contains("publish")) {
+            found.push(format!("{package} says whether it is published"));
+        }
+    }
+    let Some(root) = tree.file("Cargo.toml") else { return found };
+    let version = root.text.lines().find(|line| line.starts_with("version = "));
+    let wanted = version.unwrap_or_default();
+    let ours = root.text.lines().filter(|line| line.starts_with("boxproof-"));
+    let bare = ours.filter(|line| !line.contains(&format!(", {wanted} }}")));
+    found.extend(bare.map(|line| format!("Cargo.toml: not of {wanted}: {line}")));
+    found
+}
+
 /// The packages of ours that the dependency sections of a manifest name.
 fn ours(manifest: &str) -> Vec<&str> {
     let mut found = Vec::new();

@@ -21,6 +21,7 @@ type Rule = fn(&Tree) -> Vec<String>;
 #[rstest]
 #[case::members(crates::members)]
 #[case::arrows(crates::arrows)]
+#[case::publishable(crates::publishable)]
 #[case::reference_in_main_only(layers::reference_in_main_only)]
 #[case::pure_modules_do_not_touch_the_os(layers::pure_modules)]
 #[case::os_list_is_fresh(layers::os_list_is_fresh)]
@@ -50,6 +51,13 @@ const SLEEP: &str = "//! H.\nfn f() { std::thread::sleep(x); }";
 
 #[rstest]
 #[case(crates::members, "Cargo.toml", "members = [\"cases\", \"more\"]", "members")]
+#[case(crates::publishable, "cases/Cargo.toml", "publish = false", "boxproof-cases")]
+#[case(
+    crates::publishable,
+    "Cargo.toml",
+    "version = \"2.0.0\"\nboxproof-cases = { path = \"cases\", version = \"1.0.0\" }",
+    "boxproof-cases"
+)]
 #[case(crates::arrows, "cases/Cargo.toml", "[dependencies]\nboxproof = 1", "boxproof")]
 #[case(crates::arrows, "probes/Cargo.toml", "[dev-dependencies]\nboxproof-cases = 1", "cases")]
 #[case(
