@@ -12,6 +12,9 @@ MAJORS = {
     "actions/upload-artifact": 7,
     "actions/download-artifact": 8,
     "actions/attest-build-provenance": 4,
+    "actions/upload-pages-artifact": 5,
+    "actions/deploy-pages": 5,
+    "rust-lang/crates-io-auth-action": 1,
 }
 GONE = re.compile(r"\b(ubuntu-20\.04|macos-1[1-4]|windows-2019)\b")
 USES = re.compile(r"^\s*(?:- )?uses: *(\S+?)(?:@(\S+))?(?: +# v(\d+)\S*)?$")
