@@ -34,6 +34,7 @@ mod run;
 mod schema;
 mod show;
 mod sign;
+mod site;
 mod user;
 
 use std::io::{self, IsTerminal};
@@ -81,6 +82,9 @@ enum MainVerb {
     /// Render run records: terminal, Markdown, HTML.
     #[command(after_help = examples::REPORT)]
     Report(report::ReportArgs),
+    /// Write run records as a static site: overview, matrix, a page a backend and profile, badges.
+    #[command(after_help = examples::SITE)]
+    Site(site::SiteArgs),
     /// Set run records against the table of outcomes that was made by hand.
     #[command(after_help = examples::COMPARE)]
     Compare(compare::CompareArgs),
@@ -191,6 +195,7 @@ fn run_verb(verb: MainVerb) -> Result<i32, CliFailure> {
         MainVerb::Matrix(args) => matrix::run(&args),
         MainVerb::Repro(args) => repro::run(&args),
         MainVerb::Report(args) => report::run(&args),
+        MainVerb::Site(args) => site::run(&args),
         MainVerb::Compare(args) => compare::run(&args),
         MainVerb::Diff(args) => diff::run(&args),
         MainVerb::Gate(args) => gate::run(&args),

@@ -13,7 +13,7 @@ use boxproof_reports::{
     Level, Outcome, RequirementText, RunUser, Selection, SetInfo, TwinState, UserKind, Verdict,
 };
 
-use crate::backend::Backend;
+use crate::backend::{Backend, BackendKind};
 use crate::case_pair::CasePair;
 use crate::execution::CaseExecution;
 use crate::host::HostFacts;
@@ -116,6 +116,12 @@ fn backend_info(backend: &Backend) -> BackendInfo {
             .iter()
             .map(|(capability, level)| (capability.to_string(), level.keyword().to_owned()))
             .collect(),
+        homepage: match &backend.kind {
+            BackendKind::Argv(manifest) | BackendKind::Receipts(manifest) => {
+                manifest.homepage.clone()
+            }
+            _ => None,
+        },
         missing: backend
             .missing
             .as_ref()

@@ -14,8 +14,10 @@ mod grid;
 mod head;
 mod intern;
 mod provenance;
+pub mod site;
 mod tables;
 mod timing;
+mod totals;
 mod verdict_labels;
 
 use crate::matrix::Matrix;
@@ -34,7 +36,7 @@ pub fn render_with_timing(matrix: &Matrix<'_>, records: &[TimingRecord]) -> Stri
     let parts = [
         head::document(matrix, &style),
         head::banner(matrix, !records.is_empty()),
-        head::totals(matrix),
+        totals::section(matrix),
         filters::form(matrix),
         grid::table(matrix),
         conformance::section(matrix),

@@ -53,6 +53,12 @@ Examples:
   boxproof report run.ndjson
   boxproof report --format html one.ndjson two.ndjson";
 
+/// Of `site`.
+pub(super) const SITE: &str = "\
+Examples:
+  boxproof site records --out site
+  boxproof site mine.ndjson old/*.ndjson --out site";
+
 /// Of `compare`.
 pub(super) const COMPARE: &str = "Example:\n  boxproof compare reports/matrix";
 

@@ -12,6 +12,7 @@ pub(super) const SCRIPT: &str = concat!(
     "\n",
     include_str!("assets/data.js"),
     include_str!("assets/state.js"),
+    include_str!("assets/rows.js"),
     include_str!("assets/filter.js"),
     include_str!("assets/grid.js"),
     include_str!("assets/arms.js"),
@@ -38,13 +39,27 @@ const PRINT: &str = include_str!("assets/print.css");
 pub(super) fn style(matrix: &Matrix<'_>, has_timing: bool) -> String {
     let rule = |(index, label): (usize, &str)| {
         let (place, label) = (index + 2, css(label));
-        format!("  #grid tr.case td:nth-child({place})::before, ")
-            + &format!("#grid tr.area td:nth-child({place})::before {{ content: {label}; }}\n")
+        format!("  .matrix tr.case td:nth-child({place})::before, ")
+            + &format!(".matrix tr.area td:nth-child({place})::before {{ content: {label}; }}\n")
     };
     let labels = matrix.columns.iter().map(|column| column.label.as_str());
     let rules: String = labels.enumerate().map(rule).collect();
     let timing = if has_timing { TIMING } else { "" };
     format!("{STYLE}{timing}@media (max-width: 40rem) {{\n{rules}}}\n{PRINT}")
+}
+
+/// The style sheet of the static site.
+pub(super) fn site_style() -> String {
+    format!("{STYLE}{}{PRINT}", include_str!("assets/site.css"))
+}
+
+/// Only this style and the site's own pictures; no script, and no network.
+pub(super) fn site_policy(style: &str) -> String {
+    format!(
+        "default-src 'none'; style-src '{}'; img-src 'self' data:; base-uri 'none'; form-action \
+         'none'",
+        hash(style)
+    )
 }
 
 /// Only this style and this script, and no network.

@@ -1,5 +1,7 @@
 //! The data the script reads ([`of`]): every case and cell once, texts and arms by number.
 
+use std::collections::BTreeMap;
+
 use serde::Serialize;
 use serde_json::{Value, json};
 
@@ -8,7 +10,8 @@ use super::intern::Interner;
 use super::verdict_labels;
 use crate::label::host_label;
 use crate::matrix::{Matrix, MatrixColumn, MatrixRow};
-use crate::record::{ArmName, ArmRow, CaseQuestion, CaseRow, Level, TwinState};
+use crate::record::{ArmName, ArmRow, CaseQuestion, CaseRow, Level, RequirementText, TwinState};
+use crate::row_reading::case_link;
 use crate::text::{clean, earlier_words, end_words};
 use crate::verdict::Verdict;
 
@@ -52,16 +55,21 @@ pub(super) fn page_data(matrix: &Matrix<'_>) -> Value {
         arms: Interner::starting_with([]),
     };
     let rows = matrix.sections.iter().flat_map(|section| &section.rows);
-    let cases: Vec<Value> = rows.map(|row| tables.case(row)).collect();
+    let cases: Vec<Value> = rows.map(|row| tables.case(matrix, row)).collect();
     json!({
         "verdicts": Verdict::ALL.map(|v| json!({
             "word": v.keyword(), "symbol": verdict_labels::symbol(v), "judged": v.is_judged(),
         })),
         "outcomes": verdict_labels::outcomes(matrix)
-            .map(|o| json!({"word": o.keyword(), "means": verdict_labels::outcome(o)}))
+            .map(|o| json!({
+                "word": o.keyword(), "means": verdict_labels::outcome(o),
+                "mark": verdict_labels::mark(o),
+            }))
             .collect::<Vec<_>>(),
         "twins": TWINS.map(verdict_labels::twin),
         "levels": Level::ALL.map(Level::keyword),
+        "areas": matrix.sections.iter().map(|section| section.rows.len()).collect::<Vec<_>>(),
+        "requirements": requirements(matrix),
         "columns": matrix.columns.iter().map(column).collect::<Vec<_>>(),
         "cases": cases,
         "texts": tables.texts.into_values(),
@@ -76,14 +84,25 @@ fn column(column: &MatrixColumn<'_>) -> Value {
         "version": clean(&column.backend.version),
         "user": column.header.user.kind.keyword(),
         "host": clean(&host_label(column.header)),
+        "homepage": column.backend.homepage.as_deref().map(clean),
         "claims": column.backend.claims.iter()
             .map(|(capability, level)| (clean(capability), clean(level)))
-            .collect::<std::collections::BTreeMap<_, _>>(),
+            .collect::<BTreeMap<_, _>>(),
     })
 }
 
+/// The sentences of the requirements, and where they are promised.
+fn requirements(matrix: &Matrix<'_>) -> BTreeMap<String, Value> {
+    let all = matrix.columns.iter().flat_map(|column| &column.header.requirements);
+    let told = |words: &RequirementText| json!({"text": clean(&words.text), "source": clean(&words.source)});
+    all.map(|(name, words)| (clean(name), told(words))).collect()
+}
+
 impl PageTables {
-    fn case(&mut self, row: &MatrixRow<'_>) -> Value {
+    fn case(&mut self, matrix: &Matrix<'_>, row: &MatrixRow<'_>) -> Value {
+        let headers = matrix.columns.iter().map(|column| column.header);
+        let links = headers.zip(&row.cells);
+        let link = links.filter_map(|(header, cell)| case_link(header, (*cell)?)).next();
         let cells: Vec<Option<CellData>> =
             row.cells.iter().map(|cell| cell.map(|row| self.cell(row))).collect();
         let any = row.cells.iter().flatten().next();
@@ -95,6 +114,7 @@ impl PageTables {
             "purpose": any.map(|any| clean(&any.purpose)),
             "requirements": any.map(|any| words(&any.requirements)),
             "needs": any.map(|any| words(&any.needs)),
+            "link": self.texts.number(link.as_deref().map(clean).unwrap_or_default()),
             "asked": asked(row),
             "cells": cells,
         })

@@ -23,7 +23,8 @@ pub(super) fn form(matrix: &Matrix<'_>) -> String {
          spellcheck=\"false\" placeholder=\"id, purpose, requirement, capability ( / )\"></label>\n\
          {}{}{}\
          <label class=\"check\"><input id=\"diff\" type=\"checkbox\"> only differences between \
-         columns</label>\n<button type=\"reset\">clear</button>\n</div>\n{}{}</form>\n\
+         columns</label>\n<label class=\"check\"><input id=\"signs\" type=\"checkbox\"> signs \
+         only</label>\n<button type=\"reset\">clear</button>\n</div>\n{}{}</form>\n\
          <p id=\"status\" role=\"status\"></p>\n\
          <p id=\"keys\" class=\"soft js\"><kbd>/</kbd> text · arrows, <kbd>Home</kbd>, \
          <kbd>End</kbd>, <kbd>Page</kbd> move · <kbd>Enter</kbd> opens a cell, folds an area · \

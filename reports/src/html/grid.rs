@@ -8,16 +8,24 @@ use crate::matrix::{AreaSection, Matrix, MatrixColumn, MatrixRow};
 use crate::record::{CaseRow, Level};
 use crate::verdict::Outcome;
 
-/// The table, and the end of the section that holds it.
+/// The table of areas, whose rows the script makes when they are shown; the whole table for readers
+/// without scripts, which costs the others no layout; and the end of the section that holds them.
 pub(super) fn table(matrix: &Matrix<'_>) -> String {
     let shared = shared_place(matrix);
     let heads: String =
         matrix.columns.iter().map(|column| head(column, shared.is_none())).collect();
     let shared = shared.map(|place| format!("<span>{place}</span>")).unwrap_or_default();
-    let bodies: String = matrix.sections.iter().map(|section| body(matrix, section)).collect();
+    let head =
+        format!("<thead><tr><th scope=\"col\"><b>case</b>{shared}</th>{heads}</tr></thead>\n");
+    let bodies = |rows: fn(&AreaSection<'_>) -> String| -> String {
+        matrix.sections.iter().map(|section| body(matrix, section, &rows(section))).collect()
+    };
+    let (areas, all) = (bodies(|_| String::new()), bodies(every_row));
     format!(
-        "<div class=\"grid-frame\">\n<table id=\"grid\" aria-labelledby=\"matrix-head\">\n\
-         <thead><tr><th scope=\"col\"><b>case</b>{shared}</th>{heads}</tr></thead>\n{bodies}</table>\n</div>\n\
+        "<div class=\"grid-frame js\">\n<table id=\"grid\" class=\"matrix\" \
+         aria-labelledby=\"matrix-head\">\n{head}{areas}</table>\n</div>\n\
+         <noscript><div class=\"grid-frame\">\n<table class=\"matrix\" \
+         aria-labelledby=\"matrix-head\">\n{head}{all}</table>\n</div></noscript>\n\
          <p id=\"none\" hidden>No case matches these filters. <button type=\"button\" \
          id=\"clear\">clear the filters</button></p>\n</section>\n"
     )
@@ -45,13 +53,16 @@ fn head(column: &MatrixColumn<'_>, with_place: bool) -> String {
     format!("<th scope=\"col\"><b>{}</b>{parts}</th>", text(&backend.name))
 }
 
-fn body(matrix: &Matrix<'_>, section: &AreaSection<'_>) -> String {
+fn every_row(section: &AreaSection<'_>) -> String {
+    section.rows.iter().map(row).collect()
+}
+
+fn body(matrix: &Matrix<'_>, section: &AreaSection<'_>, rows: &str) -> String {
     let share = |column: usize| -> PassedShare {
         section.rows.iter().filter_map(|row| row.cells[column]).collect()
     };
     let shares: String =
         (0..matrix.columns.len()).map(|column| format!("<td>{}</td>", share(column))).collect();
-    let rows: String = section.rows.iter().map(row).collect();
     format!(
         "<tbody>\n<tr class=\"area\"><th scope=\"rowgroup\"><b>{}</b> <span>{}</span></th>\
          {shares}</tr>\n{rows}</tbody>\n",
@@ -103,8 +114,11 @@ fn cell(cell: Option<&CaseRow>) -> String {
     let Some(row) = cell else {
         return "<td class=\"void\">·</td>".to_owned();
     };
-    let (word, symbol, mark) =
-        (row.verdict.keyword(), verdict_labels::symbol(row.verdict), verdict_labels::mark(row));
+    let (word, symbol) = (row.verdict.keyword(), verdict_labels::symbol(row.verdict));
+    let mark = match verdict_labels::mark(row.outcome) {
+        "" => String::new(),
+        mark => format!(" <small>{mark}</small>"),
+    };
     match row.outcome {
         Outcome::Expected => format!("<td class=\"{word}\">{symbol} {word}</td>"),
         outcome => {

@@ -2,15 +2,13 @@
 
 use super::assets;
 use super::escape::text;
-use super::filters;
-use super::tables::{FigureTable, address, link};
-use super::verdict_labels;
+use super::tables::address;
 use crate::label::{backend_label, corpus_words};
 use crate::matrix::Matrix;
 use crate::record::Level;
 use crate::sentences::outcome_line;
-use crate::summary::{OutcomeTally, summary_line};
-use crate::verdict::{Outcome, Verdict};
+use crate::summary::summary_line;
+use crate::verdict::Outcome;
 
 /// Everything before the page itself.
 pub(super) fn document(matrix: &Matrix<'_>, style: &str) -> String {
@@ -71,43 +69,6 @@ fn outcomes(matrix: &Matrix<'_>) -> String {
         })
         .collect();
     format!("<p>{} {}</p>\n", text(&line), links.join(" "))
-}
-
-/// Verdicts by column.
-pub(super) fn totals(matrix: &Matrix<'_>) -> String {
-    let tallies: Vec<OutcomeTally> =
-        (0..matrix.columns.len()).map(|column| matrix.rows_of(column).collect()).collect();
-    let mut table = FigureTable::new(matrix, "verdicts by backend", "verdict");
-    for verdict in Verdict::ALL {
-        if tallies.iter().any(|tally| tally.count(verdict) > 0) {
-            let cells =
-                matrix.columns.iter().zip(&tallies).map(|(column, tally)| {
-                    verdict_cell(verdict, &column.label, tally.count(verdict))
-                });
-            let (symbol, word) = (verdict_labels::symbol(verdict), verdict.keyword());
-            table.row(&format!("<span class=\"chip {word}\">{symbol} {word}</span>"), cells);
-        }
-    }
-    let mut plain = |name: &str, count: &dyn Fn(&OutcomeTally) -> u64| {
-        if tallies.iter().any(|tally| count(tally) > 0) {
-            table.row(name, tallies.iter().map(|tally| format!("<td>{}</td>", count(tally))));
-        }
-    };
-    plain("passes without twin", &|tally| tally.passes_without_twin);
-    plain("passes with inexpressible twin", &|tally| tally.passes_inexpressible);
-    plain("cases", &OutcomeTally::total);
-    let legend = filters::legend(matrix);
-    format!("<section class=\"totals\" aria-label=\"totals\">\n{}{legend}</section>\n", table.end())
-}
-
-fn verdict_cell(verdict: Verdict, label: &str, count: u64) -> String {
-    match count {
-        0 => "<td class=\"nil\">0</td>".to_owned(),
-        count => {
-            let filters = [("verdict", verdict.keyword()), ("backend", label)];
-            link("", &filters, &count.to_string())
-        }
-    }
 }
 
 /// Every level some case has, most binding first.

@@ -1,7 +1,7 @@
 //! The form and meaning of verdicts and outcomes, in one place for markup, data and legend.
 
 use crate::matrix::Matrix;
-use crate::record::{CaseRow, TwinState};
+use crate::record::TwinState;
 use crate::verdict::{Outcome, Verdict};
 
 /// The symbol of a verdict; always shown with its word.
@@ -36,13 +36,14 @@ pub(super) fn meaning(verdict: Verdict) -> &'static str {
     }
 }
 
-/// Returns the mark beside the verdict of a row that is known to fail, or did not pass at once.
-pub(super) fn mark(row: &CaseRow) -> &'static str {
-    match row.outcome {
+/// Returns the mark beside the verdict of a row that is known to fail, or did not pass at once;
+/// empty for the others.
+pub(super) fn mark(outcome: Outcome) -> &'static str {
+    match outcome {
         Outcome::Expected | Outcome::Unexpected => "",
-        Outcome::Xfail => " <small>known</small>",
-        Outcome::Xpass => " <small>listed as failing</small>",
-        Outcome::Flaky => " <small>flaky</small>",
+        Outcome::Xfail => "known",
+        Outcome::Xpass => "listed as failing",
+        Outcome::Flaky => "flaky",
     }
 }
 

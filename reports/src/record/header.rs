@@ -125,6 +125,9 @@ pub struct BackendInfo {
     pub mechanism: String,
     /// Capability → level (`none`, `partial`, `enforced`).
     pub claims: BTreeMap<String, String>,
+    /// The home page of the backend, where its manifest names one.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub homepage: Option<String>,
     /// The installation hint of a backend that is not installed.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub missing: Option<String>,

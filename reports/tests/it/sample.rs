@@ -23,6 +23,7 @@ pub(crate) fn backend(name: &str) -> BackendInfo {
         program: format!("/usr/bin/{name}"),
         mechanism: String::new(),
         claims: claims.map(|(name, level)| (name.to_owned(), level.to_owned())).into(),
+        homepage: None,
         missing: None,
     }
 }

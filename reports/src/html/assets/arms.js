@@ -8,9 +8,9 @@ const ARM_MEANS = {
 
 function armSection(arm) {
   return make("section", { class: "arm" },
-    make("h3", {}, arm.name, make("span", { class: "soft" }, ` ${ARM_MEANS[arm.name]}`)),
+    make("h3", {}, arm.name, make("span", { class: "soft" }, ` ${ARM_MEANS[arm.name] ?? ""}`)),
     make("p", {}, make("b", {}, arm.end), ` after ${duration(arm.ms)}`),
-    arm.seen ? make("p", {}, "probe saw ", make("code", {}, arm.seen)) : null,
+    arm.seen ? make("p", {}, "probe saw ", make("code", { title: arm.seen }, questionText(arm.seen))) : null,
     arm.oracles.length > 0 ? oracleTable(arm) : null,
     ...arm.streams.filter(([, text]) => text !== "").map(streamBlock));
 }

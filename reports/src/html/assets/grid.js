@@ -7,14 +7,13 @@ let entry = null;
 function setRoles() {
   table.setAttribute("role", "grid");
   table.setAttribute("aria-describedby", "keys");
-  for (const row of table.rows) {
+  for (const row of [table.tHead.rows[0], ...areas.map((area) => area.head)]) {
     row.setAttribute("role", "row");
     for (const cell of row.cells) {
       cell.setAttribute("role", roleOf(cell, row));
       if (row.parentElement.tagName === "TBODY") cell.tabIndex = -1;
     }
   }
-  for (const summary of table.querySelectorAll("summary")) summary.tabIndex = -1;
 }
 
 function roleOf(cell, row) {
@@ -32,7 +31,7 @@ function shownCells(row) {
 
 /** Keeps a cell in the tab order that is shown. */
 function keepEntry() {
-  if (entry && !entry.hidden && !entry.parentElement.hidden) return;
+  if (entry?.isConnected && !entry.hidden && !entry.parentElement.hidden) return;
   const [first] = shownRows();
   setEntry(first ? first.cells[0] : null);
 }
@@ -52,15 +51,17 @@ function enter(cell) {
 function enterCase(row, column) {
   const area = areas.find((one) => one.cases.includes(row));
   if (area.folded) fold(area, false);
-  const cell = caseRows[row].cells[column + 1];
-  if (caseRows[row].hidden || cell.hidden) byId("q").focus();
+  const cell = rowOf(row).cells[column + 1];
+  if (!cell.isConnected || cell.hidden) byId("q").focus();
   else enter(cell);
 }
 
 function fold(area, folded) {
   area.folded = folded;
+  area.byHand = folded;
   showArea(area, shownColumns());
   keepEntry();
+  fitFrame();
 }
 
 /** Where a key leads from a cell; null for any other key. */
@@ -108,9 +109,9 @@ function onGridClick(event) {
 /** Opens a cell, folds an area, unfolds what a case asks. */
 function activate(cell) {
   const tr = cell.parentElement;
-  const row = caseRows.indexOf(tr);
-  if (row >= 0 && cell.tagName === "TD") openPanel(row, cell.cellIndex - 1);
-  else if (row >= 0) cell.querySelector("details").toggleAttribute("open");
+  const number = caseNumbers.get(tr);
+  if (number !== undefined && cell.tagName === "TD") openPanel(number, cell.cellIndex - 1);
+  else if (number !== undefined) cell.querySelector("details").toggleAttribute("open");
   else if (cell.tagName === "TH") {
     const area = areas.find((one) => one.head === tr);
     fold(area, !area.folded);

@@ -1,6 +1,8 @@
 // Starts the page: the script's parts become visible and listen.
 
 const form = byId("filters");
+/** The most columns whose cells have room for words. */
+const WORDY_COLUMNS = 5;
 
 /** Sets the fields to the filters. */
 function fillForm() {
@@ -29,6 +31,7 @@ function readForm() {
 function clearFilters() {
   filters = noFilters();
   unknown = [];
+  for (const area of areas) area.byHand = null;
   fillForm();
   applyFilters();
   writeAddress();
@@ -54,6 +57,13 @@ function onPageKey(event) {
   byId("q").select();
 }
 
+/** Takes over whether cells are signs alone. */
+function readSigns() {
+  setSigns(byId("signs").checked);
+  applyFilters();
+  fitFrame();
+}
+
 /** A table that fits scrolls with the page, under its own head; a wider one scrolls by itself. */
 function fitFrame() {
   const frame = table.parentElement;
@@ -66,6 +76,12 @@ function start() {
   document.documentElement.classList.add("live");
   form.hidden = false;
   byId("diff").parentElement.hidden = data.columns.length < 2;
+  byId("signs").checked = data.columns.length > WORDY_COLUMNS && !narrow.matches;
+  setSigns(byId("signs").checked);
+  byId("signs").addEventListener("input", (event) => {
+    event.stopPropagation();
+    readSigns();
+  });
   setRoles();
   form.addEventListener("input", readForm);
   form.addEventListener("submit", (event) => event.preventDefault());
@@ -85,7 +101,7 @@ function start() {
     if (followAddress() && !current) byId("matrix").scrollIntoView();
   });
   new ResizeObserver(fitFrame).observe(table.parentElement);
-  if (matchMedia("(max-width: 40rem)").matches) byId("legend").open = false;
+  if (narrow.matches) byId("legend").open = false;
   if (!followAddress()) applyFilters();
   else if (location.hash !== "" && !current) byId("matrix").scrollIntoView();
 }

@@ -57,15 +57,18 @@ function backendNav() {
 
 function askedList(cell) {
   const { purpose, level, area, requirements, needs, asked } = data.cases[current.row];
-  const { claims, label, version, user, host } = data.columns[current.column];
+  const link = data.texts[data.cases[current.row].link];
+  const { claims, label, version, user, host, homepage } = data.columns[current.column];
   const claimed = needs.map((need) => `${need} (claimed: ${claims[need] ?? "none"})`);
   const facts = [
     ["case", purpose],
-    ...asked.map(([name, text]) => [name, make("code", { class: "asked" }, text)]),
+    ...asked.map(([name, text]) => [name, make("code", { class: "asked", title: text }, questionText(text))]),
     ["level", `${level} · area ${area}`],
-    ["requirement", requirements.join(", ") || "none"],
+    ["requirement", requirements.length === 0 ? "none" : requirements.map((one) => make("div", {}, requirementParts(one)))],
     ["needs", claimed.join(", ") || "nothing"],
-    ["backend", [label, label.includes(version) ? "" : version, user, host].filter(Boolean).join(" · ")],
+    ["written in", link ? outLink(link, link.split("/cases/").at(-1)) : ""],
+    ["backend", [[label, label.includes(version) ? "" : version, user, host].filter(Boolean).join(" · "),
+      ...(homepage ? [" · ", outLink(homepage)] : [])]],
     ["twin showed", cell.arms.length > 0 ? cell.twin : ""],
     ["took", cell.arms.length > 0 ? `${duration(cell.ms)} in all arms` : ""],
   ];
@@ -80,9 +83,9 @@ function reproduceBlock(line) {
 }
 
 /** Links only where the browser must leave for a web page; all else stays text. */
-function outLink(link) {
+function outLink(link, words = link) {
   if (!/^https:\/\/[^\s]+$/.test(link)) return make("span", {}, link);
-  return make("a", { href: link, rel: "noreferrer noopener", target: "_blank" }, link);
+  return make("a", { href: link, rel: "noreferrer noopener", target: "_blank" }, words);
 }
 
 function copyButton(words, text) {

@@ -11,13 +11,14 @@ use sha2::{Digest, Sha256};
 use super::{between, data, page};
 use crate::sample::examples;
 
-const SCRIPTS: [&str; 7] = [
+const SCRIPTS: [&str; 8] = [
     include_str!("../../../src/html/assets/arms.js"),
     include_str!("../../../src/html/assets/data.js"),
     include_str!("../../../src/html/assets/filter.js"),
     include_str!("../../../src/html/assets/grid.js"),
     include_str!("../../../src/html/assets/main.js"),
     include_str!("../../../src/html/assets/panel.js"),
+    include_str!("../../../src/html/assets/rows.js"),
     include_str!("../../../src/html/assets/state.js"),
 ];
 const COLORS: &str = include_str!("../../../src/html/assets/colors.css");

@@ -14,7 +14,7 @@ use super::data;
 use crate::sample::{ORDINARY, run};
 
 /// A run whose every text is made of `text`, with a mark where texts must differ.
-fn made_of(text: &str) -> Run {
+pub(super) fn made_of(text: &str) -> Run {
     let rows = [row(text, "1", Verdict::UnderBlock), row(text, "2", Verdict::Pass)];
     let backend = |mark: &str, missing| BackendInfo {
         name: format!("{text}{mark}"),
@@ -23,6 +23,7 @@ fn made_of(text: &str) -> Run {
         program: text.to_owned(),
         mechanism: text.to_owned(),
         claims: [(text.to_owned(), text.to_owned())].into(),
+        homepage: Some(text.to_owned()),
         missing,
     };
     let header = Header {
@@ -113,7 +114,7 @@ fn page(text: &str) -> String {
 }
 
 /// Every tag with the names of its attributes, as a browser would read them.
-fn tags(page: &str) -> Vec<String> {
+pub(super) fn tags(page: &str) -> Vec<String> {
     let mut tags = Vec::new();
     let mut rest = page;
     while let Some(start) = rest.find('<') {

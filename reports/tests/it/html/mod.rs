@@ -3,6 +3,7 @@
 mod assets;
 mod cell_text;
 mod hostile;
+mod site;
 mod size;
 
 use boxproof_reports::{Run, html, merge};
@@ -32,10 +33,16 @@ fn every_case_and_cell_is_in_table_and_data() {
     for (name, runs) in examples() {
         let matrix = merge(&runs).unwrap();
         let page = html::render(&matrix);
-        let table = between(&page, "<table id=\"grid\"", "</table>");
+        let table = between(&page, "<noscript><div", "</table>");
         let data = data(&page);
         let rows: Vec<_> = matrix.sections.iter().flat_map(|section| &section.rows).collect();
         assert_eq!(table.matches("<tr class=\"case\">").count(), rows.len(), "{name}");
+        // The script makes the rows of its own table, area by area.
+        let live = between(&page, "<table id=\"grid\"", "</table>");
+        assert_eq!(live.matches("<tr class=\"case\">").count(), 0, "{name}");
+        let sizes: Vec<_> = matrix.sections.iter().map(|section| section.rows.len()).collect();
+        assert_eq!(live.matches("<tr class=\"area\">").count(), sizes.len(), "{name}");
+        assert_eq!(data["areas"], serde_json::json!(sizes), "{name}");
         assert_eq!(data["cases"].as_array().unwrap().len(), rows.len(), "{name}");
         let table_rows = table.split("<tr class=\"case\">").skip(1);
         for ((row, case), markup) in
@@ -119,7 +126,7 @@ fn hashes_of_corpus_and_backends_are_whole() {
 #[test]
 fn findings_read_without_scripts() {
     let page = page(&examples()["findings"]);
-    let plain = between(&page, "<noscript>", "</noscript>");
+    let plain = between(&page, "<section id=\"findings\">", "</noscript>");
     for words in [
         "git commit was refused; the control could do it",
         "could not lock config file",
