@@ -73,6 +73,8 @@ const CLAIMS: &[(&str, ClaimProvider, ClaimLevel)] = &[
     ("supervise.tree_dead", Any, Enforced),
     ("supervise.term_reaches_command", Any, Enforced),
     ("supervise.launcher_death", Any, Enforced),
+    ("supervise.caller_death", Any, Enforced),
+    ("supervise.caller_outlived", Any, Enforced),
     ("supervise.process_group", Any, Enforced),
     ("supervise.timeout", Any, Enforced),
     ("supervise.grace", Any, Enforced),
@@ -189,11 +191,13 @@ pub(crate) fn enforced(
     order: &RunJob,
     shows_host: bool,
 ) -> BTreeMap<String, ClaimLevel> {
-    let RunJob { policy, law, .. } = order;
+    let RunJob { policy, law, caller, .. } = order;
     let asked = claims(mechanism).filter(|(name, _)| match (*name, law) {
         ("dialect.orbit", law) => law.is_some(),
         // The profile says how much is written.
         ("fs.read_only", Some(_)) => false,
+        ("supervise.caller_death", _) => caller.is_some(),
+        ("supervise.caller_outlived", _) => caller.is_none(),
         (name, _) => is_asked(name, policy),
     });
     let mut map: BTreeMap<String, ClaimLevel> =

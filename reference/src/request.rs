@@ -6,7 +6,9 @@ mod job;
 mod member_line;
 pub(crate) mod orbit;
 
-use std::fs;
+use std::fs::File;
+use std::io::{self, Read};
+use std::os::unix::fs::FileTypeExt;
 use std::path::Path;
 
 use base64::Engine as _;
@@ -21,6 +23,7 @@ use serde::de::DeserializeOwned;
 use serde_json::Value;
 
 use crate::error::{Refusal, utf8_text};
+use crate::explain::advice::RuleDialect;
 use crate::policy::caliban::HostInspector;
 use crate::policy::path_glob::PathGlob;
 use crate::policy::{AUTO, GRANTS, MechanismName};
@@ -31,16 +34,29 @@ pub(crate) use member_line::located;
 
 /// Reads and checks the request in `file`; settings that name a program have it inspected on `host`.
 pub(crate) fn read(file: &Path, host: &dyn HostInspector) -> Result<RunJob, Refusal> {
-    let bytes = fs::read(file)
-        .map_err(|error| Refusal::invalid(format!("cannot read the request: {error}")))?;
+    let unreadable =
+        |error: io::Error| Refusal::invalid(format!("cannot read the request: {error}"));
+    let (bytes, piped) = contents(file).map_err(unreadable)?;
     let text = utf8_text(bytes).map_err(|(line, _)| Refusal {
         line: Some(line),
         ..Refusal::invalid("cannot read the request: it is no UTF-8; save it as UTF-8")
     })?;
     // Editors put a mark in front of a text.
-    let order = parse(text.strip_prefix('\u{feff}').unwrap_or(&text), host)?;
+    let mut order = parse(text.strip_prefix('\u{feff}').unwrap_or(&text), host)?;
     check(&order)?;
+    let run = &mut order.run;
+    let by_agent = piped || run.parent_pid.is_some() || order.dialect != RuleDialect::Neutral;
+    run.die_with_parent.get_or_insert(by_agent);
     Ok(order.with_inferred())
+}
+
+/// Returns what is in `file`, and whether it is a pipe or a socket.
+fn contents(file: &Path) -> io::Result<(Vec<u8>, bool)> {
+    let mut open = File::open(file)?;
+    let kind = open.metadata()?.file_type();
+    let mut bytes = Vec::new();
+    open.read_to_end(&mut bytes)?;
+    Ok((bytes, kind.is_fifo() || kind.is_socket()))
 }
 
 /// Parses a request of either kind, by its member `dialect`.
@@ -81,6 +97,11 @@ pub(crate) fn check(request: &RunJob) -> Result<(), Refusal> {
     check_mechanism(&request.run.mechanism)?;
     if request.run.timeout_ms == Some(0) {
         return Err(Refusal::invalid("run.timeout_ms: 0 leaves no time; use null for no timeout"));
+    }
+    if request.run.parent_pid.is_some() && request.run.die_with_parent == Some(false) {
+        return Err(Refusal::invalid(
+            "run.parent_pid: names a process with which the run does not end; leave it out, or run.die_with_parent",
+        ));
     }
     let unknown = request.policy.grants.iter().find(|grant| !GRANTS.contains(&&***grant));
     unknown.map_or(Ok(()), |grant| {

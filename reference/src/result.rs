@@ -17,7 +17,9 @@ use crate::error::{Refusal, unspawnable};
 use crate::explain::rule;
 use crate::mechanism::MechanismFailure;
 use crate::request::located;
-use crate::supervise::{CapturedOutput, INTERRUPTED, RunOutcome, TIMED_OUT, waiting_failed};
+use crate::supervise::{
+    ABANDONED, CapturedOutput, INTERRUPTED, RunOutcome, TIMED_OUT, waiting_failed,
+};
 
 /// The end of a run, in the protocol's terms.
 pub(crate) struct RunEnding {
@@ -33,7 +35,7 @@ pub(crate) struct RunEnding {
 impl RunEnding {
     /// Reads the ending of `outcome`.
     pub(crate) fn from_outcome(outcome: &RunOutcome) -> Self {
-        let is_forced = outcome.timed_out || outcome.interrupted_by.is_some();
+        let is_forced = outcome.timed_out || outcome.interrupted_by.is_some() || outcome.abandoned;
         let (mut exit_code, signal) = ending(outcome);
         if outcome.timed_out && fault!("supervise.timeout-code") {
             exit_code = Some(exit::TIMEOUT);
@@ -116,7 +118,11 @@ pub(crate) fn why_not(
             FailedStep::Confine => Refusal::setup(format!("cannot lock the command down: {error}")),
         });
     }
-    match (outcome.timed_out || outcome.interrupted_by.is_some(), outcome.started) {
+    let is_forced = outcome.timed_out || outcome.interrupted_by.is_some() || outcome.abandoned;
+    match (is_forced, outcome.started) {
+        (true, false) if outcome.abandoned => {
+            Some(Refusal::setup("the process that called died before the command was started"))
+        }
         (true, _) => None,
         (false, true) => Some(Refusal::new(
             ErrorKind::Wait,
@@ -155,6 +161,7 @@ pub(crate) fn annotation(outcome: &RunOutcome) -> Option<String> {
             Some(format!("{INTERRUPTED}{}", signal as i32))
         }
         Some(signal) => Some(format!("{INTERRUPTED}{}", signal.as_str())),
+        None if outcome.abandoned => Some(ABANDONED.to_owned()),
         None => outcome.timed_out.then(|| TIMED_OUT.to_owned()),
     }
 }
@@ -183,6 +190,7 @@ fn ending(outcome: &RunOutcome) -> (Option<i32>, Option<i32>) {
     }
     match outcome.ended {
         _ if outcome.timed_out => (None, None),
+        None if outcome.abandoned => (None, Some(Signal::SIGKILL as i32)),
         Some(InitReport::Exited(code)) => (Some(code), None),
         Some(InitReport::Signalled(signal)) => (None, Some(signal)),
         _ => (None, None),

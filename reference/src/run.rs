@@ -1,5 +1,6 @@
 //! The verb `run`: request → host → plan → mechanism → supervise → result, in that order.
 
+mod caller;
 mod exchange;
 mod local_host;
 pub mod process;
@@ -35,6 +36,7 @@ use crate::result::declined;
 use crate::result::destination::FileDestination;
 use crate::supervise::{self, OutputMode, RunOutcome, SecretValues, StdinSource, StreamEnds};
 use crate::{control, mediate, result, sys};
+use caller::CallerProcess;
 pub(crate) use local_host::LocalHost;
 use reasons::{blocked, closed, unreached_lines};
 pub(crate) use trial::{effective, found};
@@ -82,10 +84,16 @@ pub(crate) fn run(
     result_file: &Path,
     events_file: Option<&Path>,
 ) -> i32 {
+    // First of all: the parent is the caller as long as that has not died.
+    let caller = CallerProcess::observe();
     exchange::answer(request_file, result_file, |order| {
-        let told = events_file.map_or(Ok(()), |file| tell_of(order, file));
-        match told.and_then(|()| be_the_only_one()) {
-            Ok(()) => carry(prefix, order, request_file),
+        let told = events_file.map_or(Ok(()), |file| tell_of(&order, file));
+        let ready = told.and_then(|()| caller.tie(order)).and_then(|order| {
+            be_the_only_one()?;
+            Ok(order)
+        });
+        match ready {
+            Ok(order) => carry(prefix, &order, request_file),
             Err(refusal) => declined(&refusal, request_file),
         }
     })
@@ -185,7 +193,8 @@ fn conclude(
     complete: impl FnOnce(&mut RunResult),
 ) -> (RunResult, i32) {
     let AttemptedRun { outcome, mechanism, refusal, known, shows_host } = tried;
-    let line = result::annotation(&outcome).filter(|_| !order.run.capture);
+    // A caller that has died reads nothing any more.
+    let line = result::annotation(&outcome).filter(|_| !order.run.capture && !outcome.abandoned);
     if let Some(line) = line {
         eprintln!("{line}");
     }
@@ -356,7 +365,7 @@ fn carry_out(
     };
     // Supervise: to the end of all its processes.
     let timeout = order.run.timeout_ms.map(Duration::from_millis);
-    let outcome = supervise::supervise(start, ours, kept, timeout);
+    let outcome = supervise::supervise(start, ours, kept, timeout, order.caller.as_deref());
     let unreached = outlet.map(ProxyServer::close).unwrap_or_default();
     let outcome = outcome?;
     // Explain: why nothing was started, and what was refused to what was.

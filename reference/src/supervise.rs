@@ -25,6 +25,7 @@ use boxproof_cases::protocol::ErrorKind;
 use crate::control::RunningSandbox;
 use crate::control::{FailedStep, InitReport, UnreachableCounts};
 use crate::error::Refusal;
+use crate::sys::ProcessHandle;
 
 use process_tree::ProcessTree;
 use supervisor::{Supervisor, WaitInstruments};
@@ -50,6 +51,8 @@ fn grace() -> Duration {
 const BEGINNING: Duration = Duration::from_secs(10);
 /// The annotation on the stderr of a command that timed out.
 pub const TIMED_OUT: &str = "process timed out";
+/// The annotation on the stderr of a command that was killed because the caller had died.
+pub(crate) const ABANDONED: &str = "process killed as its caller died";
 /// The annotation, before the signal's name, on the stderr of a command that a signal to this
 /// process ended.
 pub const INTERRUPTED: &str = "process interrupted by signal ";
@@ -75,6 +78,8 @@ pub(crate) struct RunOutcome {
     pub(crate) mute: bool,
     /// The signal to us that ended the run.
     pub(crate) interrupted_by: Option<Signal>,
+    /// It was killed because the caller had died.
+    pub(crate) abandoned: bool,
     /// The exit status of the helper; `None` if this process has its children reaped elsewhere.
     pub(crate) helper: Option<ExitStatus>,
     /// The messages of the helper itself.
@@ -103,6 +108,7 @@ struct RunProgress {
     begun: bool,
     mute: bool,
     interrupted_by: Option<Signal>,
+    abandoned: bool,
     /// The command is being ended because its stdin could not be written.
     unfed: bool,
     /// A signal to this process reached the command while it lived.
@@ -115,13 +121,15 @@ pub(crate) fn supervise(
     control: OwnedFd,
     streams: StreamEnds,
     timeout: Option<Duration>,
+    caller: Option<&ProcessHandle>,
 ) -> Result<RunOutcome, Refusal> {
     let signals = signals::SignalInbox::listen(&control).map_err(Refusal::setup)?;
-    let instruments = WaitInstruments::new(signals).map_err(|error| failed(&error))?;
+    let instruments = WaitInstruments::new(signals, caller).map_err(|error| failed(&error))?;
     let begun = Instant::now();
     let RunningSandbox { process, said, namespaced, stack } = start()?;
     let tree = ProcessTree::new(process, stack, namespaced, control);
-    see_through(instruments, tree, streams, timeout, said, begun).map_err(|error| failed(&error))
+    see_through(instruments, tree, streams, timeout, said, begun, caller)
+        .map_err(|error| failed(&error))
 }
 
 /// The refusal of a run that could not be followed.
@@ -145,12 +153,14 @@ fn see_through(
     timeout: Option<Duration>,
     said: Option<File>,
     begun: Instant,
+    caller: Option<&ProcessHandle>,
 ) -> io::Result<RunOutcome> {
     let mut supervisor = Supervisor {
         instruments,
         tree: &mut tree,
         streams: &mut streams,
         timeout,
+        caller,
         // Only a program of others says something itself, and can be one that starts nothing.
         seen: RunProgress { begun: said.is_none(), ..RunProgress::default() },
     };
@@ -175,6 +185,7 @@ fn see_through(
         timed_out: seen.timed_out,
         mute: seen.mute,
         interrupted_by: seen.interrupted_by,
+        abandoned: seen.abandoned,
         helper,
         said: said.map_or(Ok(String::new()), text)?,
         took: begun.elapsed(),

@@ -203,6 +203,9 @@ pub struct RunSpec {
     /// launcher a terminal.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub stdin: Option<StdinFrom>,
+    /// True if the run is to end with the process that calls, false if it is to outlive it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub die_with_parent: Option<bool>,
     /// The file that the request is written to; by default one outside every grant.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub request: Option<String>,

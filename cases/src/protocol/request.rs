@@ -43,6 +43,13 @@ pub struct Run {
     /// `auto`, or the name of one mechanism.
     #[serde(default = "auto")]
     pub mechanism: String,
+    /// True if the run ends with the process that called. By default it does where the request comes
+    /// through a pipe or is in a dialect.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub die_with_parent: Option<bool>,
+    /// The number of the process that calls. If another process is the parent, nothing is started.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub parent_pid: Option<u32>,
 }
 
 impl Run {
@@ -69,6 +76,8 @@ impl Run {
             capture: false,
             debug: false,
             mechanism: auto(),
+            die_with_parent: None,
+            parent_pid: None,
         }
     }
 }

@@ -2,7 +2,9 @@
 //! words.
 
 use boxproof_cases::Case;
-use boxproof_cases::case::{Act, Control, ExitExpect, ExpectedDecision};
+use boxproof_cases::case::{
+    Act, BackendStimulus, Control, ExitExpect, ExpectedDecision, SignalTarget,
+};
 use boxproof_cases::protocol::exit::{NOT_FOUND, REFUSED, SIGNAL_BASE, TIMEOUT};
 use boxproof_cases::protocol::{ErrorKind, RunResult};
 use boxproof_probes::ActOutcome;
@@ -274,6 +276,10 @@ pub(super) fn contradiction(case: &Case, run: &RunReport) -> Option<String> {
     if result.timed_out || result.interrupted_by.is_some() {
         return cut_short(result, run);
     }
+    if is_launcher_killed(case) && matches!(run.exit, ProcessExit::Signal(_)) {
+        // This exit is not the backend's.
+        return None;
+    }
     let promised = match (result.started, result.exit_code, result.signal) {
         (true, Some(code), None) => vec![code],
         (true, None, Some(number)) => vec![SIGNAL_BASE + number],
@@ -286,6 +292,13 @@ pub(super) fn contradiction(case: &Case, run: &RunReport) -> Option<String> {
     }
     let promised: Vec<_> = promised.iter().map(ToString::to_string).collect();
     Some(format!("the result says {}, but the backend {}", promised.join(" or "), ended(run)))
+}
+
+/// Returns whether the process that starts the backend is killed while the act runs.
+fn is_launcher_killed(case: &Case) -> bool {
+    let mut events = case.during.iter().map(|event| &event.what);
+    let launcher = SignalTarget::Launcher;
+    events.any(|what| *what == BackendStimulus::Signal("KILL".to_owned(), launcher))
 }
 
 /// Describes the fault of a result that says that the command's end was not its own, if it has one.

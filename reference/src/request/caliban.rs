@@ -90,6 +90,7 @@ fn ordered(
         notes,
         lenient,
         profile_file,
+        caller: None,
         inferred: None,
         dialect: crate::explain::advice::RuleDialect::Caliban,
         on_failure,

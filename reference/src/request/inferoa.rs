@@ -50,6 +50,7 @@ fn ordered(
         notes: Vec::new(),
         lenient: false,
         profile_file: None,
+        caller: None,
         inferred: None,
         dialect: crate::explain::advice::RuleDialect::Inferoa,
         on_failure: None,

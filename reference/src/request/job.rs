@@ -14,6 +14,7 @@ use crate::policy::agent_state::AgentState;
 use crate::policy::grant;
 use crate::policy::path_rules::PathRules;
 use crate::request::{inferoa as inferoa_request, orbit as orbit_request};
+use crate::sys::ProcessHandle;
 
 /// The place for a session's profile: a file in directories below an existing one.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -56,6 +57,8 @@ pub(crate) struct RunJob {
     pub(crate) lenient: bool,
     /// The place of its profile, if the session has one.
     pub(crate) profile_file: Option<ProfileLocation>,
+    /// The process whose death ends the run.
+    pub(crate) caller: Option<Arc<ProcessHandle>>,
 }
 
 impl RunJob {
@@ -88,6 +91,7 @@ impl From<RunRequest> for RunJob {
             notes: Vec::new(),
             lenient: false,
             profile_file: None,
+            caller: None,
             inferred: None,
             dialect: Words::Neutral,
             on_failure: None,
@@ -123,6 +127,7 @@ impl TryFrom<ProfileRequest> for RunJob {
             notes: Vec::new(),
             lenient: false,
             profile_file: None,
+            caller: None,
             inferred: None,
             dialect: Words::Orbit,
             on_failure: None,

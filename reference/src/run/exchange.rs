@@ -20,7 +20,7 @@ const OWN_HOST: LocalHost<'_> = LocalHost { prefix: None };
 pub(crate) fn answer(
     request_file: &Path,
     result_file: &Path,
-    answer: impl FnOnce(&RunJob) -> (RunResult, i32),
+    answer: impl FnOnce(RunJob) -> (RunResult, i32),
 ) -> i32 {
     let unwritable = |error: &io::Error| {
         eprintln!("refbox: cannot write the result to {}: {error}", result_file.display());
@@ -39,7 +39,7 @@ pub(crate) fn answer(
     });
     let (result, code) = match ready {
         Err(refusal) => declined(&refusal, request_file),
-        Ok(order) => answer(&order),
+        Ok(order) => answer(order),
     };
     if let Err(error) = place.write(&result) {
         unwritable(&error);

@@ -157,7 +157,7 @@ fn carried_out(request: ProcessRequest, program: &str) -> Result<RunOutcome, Ref
         let started = inner.and_then(|inner| unconfined::start(&inner));
         started.map_err(os)
     };
-    supervise(start, ours, kept, request.timeout)
+    supervise(start, ours, kept, request.timeout, None)
 }
 
 /// The standard library's message for a string that cannot become a C string.

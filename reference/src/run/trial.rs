@@ -155,6 +155,7 @@ fn trial(
         notes: Vec::new(),
         lenient: false,
         profile_file: None,
+        caller: None,
         inferred: None,
         dialect: crate::explain::advice::RuleDialect::Neutral,
         on_failure: None,

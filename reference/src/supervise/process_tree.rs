@@ -69,7 +69,7 @@ impl ProcessTree {
     pub(super) fn kill(&self) -> io::Result<()> {
         match (&self.inner, &self.helper, self.namespaced) {
             (Some(init), _, true) => sys::signal_process(init, libc::SIGKILL),
-            (None, Some(helper), true) => sys::signal_process(helper, libc::SIGKILL),
+            (None, Some(helper), true) => sys::kill_with_children(helper),
             // It must live to find and kill the processes that the command left; a stop would hold
             // it up.
             (_, Some(helper), false) => {

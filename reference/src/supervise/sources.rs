@@ -20,6 +20,7 @@ impl SourceSet {
     pub(super) const STDERR: Self = Self(1 << 7);
     pub(super) const TEE: Self = Self(1 << 8);
     pub(super) const COMMAND: Self = Self(1 << 9);
+    pub(super) const CALLER: Self = Self(1 << 10);
 
     /// Returns whether the sets share a source.
     pub(super) fn has(self, other: Self) -> bool {

@@ -11,8 +11,8 @@ use super::sources::{SourcePoller, SourceSet};
 use super::streams::StreamEnds;
 use super::{BEGINNING, RunProgress, grace};
 use crate::control::{ControlCommand, FailedStep, InitReport};
-use crate::sys::Timer;
 use crate::sys::signals as noted;
+use crate::sys::{ProcessHandle, Timer};
 
 /// The resources for following a run, all made before anything is started.
 pub(super) struct WaitInstruments {
@@ -22,12 +22,13 @@ pub(super) struct WaitInstruments {
 }
 
 impl WaitInstruments {
-    /// Makes the instruments for a run with these signals.
-    pub(super) fn new(signals: SignalInbox) -> io::Result<Self> {
+    /// Makes the instruments for a run with these signals that ends with `caller`.
+    pub(super) fn new(signals: SignalInbox, caller: Option<&ProcessHandle>) -> io::Result<Self> {
         let clock = Timer::new()?;
         let watch = SourcePoller::new()?;
         watch.readable(&signals, SourceSet::SIGNALS)?;
         watch.readable(&clock, SourceSet::CLOCK)?;
+        caller.map_or(Ok(()), |caller| watch.readable(caller, SourceSet::CALLER))?;
         Ok(Self { watch, clock, signals })
     }
 }
@@ -38,6 +39,8 @@ pub(super) struct Supervisor<'a> {
     pub(super) tree: &'a mut ProcessTree,
     pub(super) streams: &'a mut StreamEnds,
     pub(super) timeout: Option<Duration>,
+    /// The process whose death ends the run.
+    pub(super) caller: Option<&'a ProcessHandle>,
     pub(super) seen: RunProgress,
 }
 
@@ -73,6 +76,11 @@ impl Supervisor<'_> {
         let ready = self.instruments.watch.wait()?;
         if ready.has(SourceSet::COMMAND) {
             self.seen.ended_at = Some(Instant::now());
+        }
+        if let Some(caller) = self.caller.take_if(|_| ready.has(SourceSet::CALLER)) {
+            self.instruments.watch.forget(caller)?;
+            self.seen.abandoned = self.seen.ended.is_none();
+            self.tree.kill()?;
         }
         for report in self.tree.collect_reports(&self.instruments.watch, ready)? {
             self.handle_report(report)?;
@@ -138,7 +146,10 @@ impl Supervisor<'_> {
     }
 
     fn is_ending(&self) -> bool {
-        self.seen.timed_out || self.seen.interrupted_by.is_some() || self.seen.unfed
+        self.seen.timed_out
+            || self.seen.interrupted_by.is_some()
+            || self.seen.unfed
+            || self.seen.abandoned
     }
 
     /// Returns whether the command has ended by itself, and only the processes it left are being

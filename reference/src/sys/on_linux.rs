@@ -1,6 +1,7 @@
 //! Linux: pidfds, epoll, processes that share our memory, namespaces, Landlock.
 
 mod enter;
+mod helper_end;
 mod linux;
 pub(crate) mod mounts;
 pub(crate) mod notify;
@@ -16,6 +17,7 @@ use super::reap::{has_child, reaped};
 use super::{ReleasePipe, adopt, close_bare, default_action, signals};
 
 pub(crate) use enter::*;
+pub(crate) use helper_end::*;
 pub(crate) use linux::*;
 pub(crate) use packets::*;
 pub(crate) use poller::*;

@@ -10,6 +10,7 @@
 mod absent;
 mod advice;
 mod bed;
+mod caller;
 mod covered;
 mod egress;
 mod environment;

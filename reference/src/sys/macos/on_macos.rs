@@ -80,6 +80,11 @@ pub(crate) fn signal_process(process: &KqueueProcess, signal: i32) -> io::Result
     }
 }
 
+/// Kills `helper`; a helper here is the process that becomes the command.
+pub(crate) fn kill_with_children(helper: &KqueueProcess) -> io::Result<()> {
+    signal_process(helper, libc::SIGKILL)
+}
+
 /// Waits for the end of one child; `None` if it is not ours to reap.
 pub(crate) fn reap_process(process: &KqueueProcess) -> io::Result<Option<ExitStatus>> {
     let pid = rustix::process::Pid::from_raw(process.pid.as_raw());
