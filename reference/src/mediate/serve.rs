@@ -89,6 +89,8 @@ impl Mediation {
         let ControlEvent::Report(_, Some(listener)) = control::next_report(&receiver)? else {
             return Err(io::Error::other("the listener did not come"));
         };
+        // Where the kernel cannot, more callers are interrupted before they are heard.
+        let _as_ever = notify::wake_beside_callers(listener.as_fd());
         let sticky = StickyProtection::read();
         let gate = RwLock::new(());
         let foreign = !sys::is_shown_as_itself();
@@ -172,6 +174,7 @@ fn work(desk: &Arc<SyscallBroker>) {
     if unshare(CloneFlags::CLONE_FS).is_err() {
         return;
     }
+    let _as_ever = notify::take_short_turns();
     loop {
         match notify::next(desk.listener.as_fd()) {
             Ok(notice) => serve(desk, &notice),

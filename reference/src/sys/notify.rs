@@ -47,6 +47,46 @@ pub(crate) fn listen(program: &[Step]) -> nix::Result<OwnedFd> {
     Ok(unsafe { OwnedFd::from_raw_fd(fd as RawFd) })
 }
 
+/// Has a call wake a waiting thread on the processor of the caller, which goes to sleep there (Linux
+/// 6.6). Fails where the kernel cannot.
+pub(crate) fn wake_beside_callers(listener: BorrowedFd<'_>) -> nix::Result<()> {
+    /// `SECCOMP_IOCTL_NOTIF_SET_FLAGS`: `_IOW('!', 4, __u64)`.
+    const SET_FLAGS: u32 = 0x4008_2104;
+    /// `SECCOMP_USER_NOTIF_FD_SYNC_WAKE_UP`.
+    const SYNC_WAKE_UP: u64 = 1;
+    // SAFETY: the kernel takes the flags by value.
+    let set = unsafe { libc::ioctl(listener.as_raw_fd(), SET_FLAGS as _, SYNC_WAKE_UP) };
+    Errno::result(set).map(drop)
+}
+
+/// Has this thread run soon after it wakes: it asks for short turns (Linux 6.12, without effect
+/// before).
+pub(crate) fn take_short_turns() -> nix::Result<()> {
+    /// `struct sched_attr` of its first version.
+    #[derive(Default)]
+    #[repr(C)]
+    struct SchedAttr {
+        size: u32,
+        policy: u32,
+        flags: u64,
+        nice: i32,
+        priority: u32,
+        runtime: u64,
+        deadline: u64,
+        period: u64,
+    }
+    /// The shortest turn, in nanoseconds.
+    const TURN: u64 = 100_000;
+    let size = size_of::<SchedAttr>() as u32;
+    let mut attr = SchedAttr::default();
+    // SAFETY: the attributes live through the call, which writes at most their size.
+    Errno::result(unsafe { libc::syscall(libc::SYS_sched_getattr, 0, &raw mut attr, size, 0) })?;
+    let attr = SchedAttr { size, runtime: TURN, ..attr };
+    // SAFETY: the attributes live through the call, which reads the size that they give.
+    Errno::result(unsafe { libc::syscall(libc::SYS_sched_setattr, 0, &raw const attr, 0) })
+        .map(drop)
+}
+
 /// Waits for a call; ENOENT if its caller was killed meanwhile.
 pub(crate) fn next(listener: BorrowedFd<'_>) -> nix::Result<SeccompNotification> {
     // SAFETY: all zeroes is a valid notice, as the kernel requires.
@@ -173,4 +213,24 @@ pub(crate) fn looking<T>(body: impl FnOnce() -> nix::Result<T>) -> nix::Result<T
 pub(crate) fn leave(code: i32) -> ! {
     // SAFETY: _exit ends the process; nothing of ours has to run any more.
     unsafe { libc::_exit(code) }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Checks that short turns leave a thread the priority that it has.
+    #[test]
+    fn short_turns_keep_the_nice_value() {
+        let own = || {
+            let stat = std::fs::read_to_string("/proc/thread-self/stat").unwrap();
+            let fields = stat.rsplit_once(')').unwrap().1;
+            fields.split_whitespace().nth(16).unwrap().parse::<i32>().unwrap()
+        };
+        // SAFETY: setpriority takes three numbers; 0 names this thread.
+        let set = unsafe { libc::setpriority(libc::PRIO_PROCESS, 0, 17) };
+        assert_eq!((set, own()), (0, 17));
+        take_short_turns().unwrap();
+        assert_eq!(own(), 17);
+    }
 }
