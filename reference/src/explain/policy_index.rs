@@ -189,6 +189,19 @@ impl<'a> PolicyIndex<'a> {
         self.read(path).filter(|_| elsewhere)
     }
 
+    /// Returns what `path` has beyond the directories that it and the workspace have in common.
+    pub(super) fn beyond_common<'p>(&self, path: &'p Path) -> &'p Path {
+        let mut rest = path.components();
+        for of_workspace in self.workspace.components() {
+            let mut next = rest.clone();
+            if next.next() != Some(of_workspace) {
+                break;
+            }
+            rest = next;
+        }
+        rest.as_path()
+    }
+
     fn hides(&self, path: &Path) -> bool {
         covers(&self.deny_read, path) || self.read_globs.iter().any(|glob| matches(glob, path))
     }

@@ -226,6 +226,26 @@ fn a_socket_that_could_not_be_had_is_the_network(
     assert_eq!(rule.as_deref() == Some("network_restricted"), network, "{rule:?}");
 }
 
+#[rstest]
+#[case::in_a_workspace_of_a_cache("/h/.cache/w", "/h/.cache/w/.codex/x", true)]
+#[case::a_cache_of_a_workspace_of_a_cache("/h/.cache/w", "/h/.cache/w/.git/.cache/x", false)]
+#[case::a_cache_beside_it("/h/w", "/h/.cache/x", false)]
+fn a_workspace_in_a_cache_is_no_cache(
+    #[case] workspace: &str,
+    #[case] refused: &str,
+    #[case] is_told: bool,
+) {
+    let protect = boxproof_cases::protocol::Protect::Metadata;
+    let policy = Policy { protect, ..Policy::new(workspace) };
+    let (command, refused) = (Command::Argv(vec!["p".to_owned()]), [PathBuf::from(refused)]);
+    let finished = CompletedRun {
+        refused: &refused,
+        cwd: workspace.as_ref(),
+        ..completed(&policy, &command, b"")
+    };
+    assert_eq!(explain(&finished, NOTHING_THERE).is_some(), is_told);
+}
+
 /// A profile that may read all and modify `src`.
 #[derive(Debug)]
 struct ModifiesSource;

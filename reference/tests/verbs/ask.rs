@@ -151,7 +151,11 @@ fn writing_what_cannot_be_read_is_warned_of() {
 
 #[rstest]
 #[case::by_workspace("src/generated/b.rs", "narrow or remove `")]
-#[case::by_host("src/x.env", "put the exception `!src/x.env` behind")]
+#[case::by_host("src/x.env", "narrow or remove `**/*.env` at host.yaml:6")]
+#[case::by_host_directory(
+    ".orbit/x",
+    "put the exception `!.orbit/x` behind `.orbit/**` at host.yaml:6"
+)]
 #[case::by_profile("docs/drafts/x", "put `docs/drafts/x` behind `!docs/drafts/**` at host.yaml:10")]
 #[case::by_nothing("README.md", "add `README.md` to `modify` of the profile dev")]
 #[case::outside("src/out", "a profile grants nothing outside the workspace")]

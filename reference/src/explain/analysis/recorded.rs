@@ -31,7 +31,9 @@ impl FailureAnalysis<'_> {
             false => stderr.to_owned(),
         };
         let lines = lines(&output);
-        let counts = |path: &&PathBuf| !is_optional(path) || self.is_wanted(path, &lines);
+        let counts = |path: &&PathBuf| {
+            !is_optional(self.ground.beyond_common(path)) || self.is_wanted(path, &lines)
+        };
         let found = self.run.refused.iter().rev().filter(counts).find_map(refusal);
         let own = cause::ordinary(&lines).filter(|at| !is_of_database(lines[*at]));
         found.filter(|_| own.is_none())
@@ -61,7 +63,8 @@ const INDEX_LOCK: &str = "index.lock";
 const UNLOGGED: &str = "Log files were not written";
 
 /// Returns whether a file is one that a tool makes if it can, and does without otherwise: git's note of
-/// what it found, byte code, caches and logs.
+/// what it found, byte code, caches and logs. `path` is without what the workspace lies in, too, which
+/// may be a cache itself.
 fn is_optional(path: &Path) -> bool {
     let is_cache = |name: &std::ffi::OsStr| {
         let name = name.to_string_lossy();
