@@ -7,7 +7,6 @@ use std::io;
 use std::os::unix::fs::{MetadataExt, OpenOptionsExt, PermissionsExt};
 use std::path::{Path, PathBuf};
 
-use nix::sys::stat::SFlag;
 use nix::unistd::{AccessFlags, access};
 
 use super::ArmWorkspace;
@@ -57,6 +56,12 @@ pub(crate) enum EntryVisibility {
     /// It is not the directory that was laid out.
     Replaced,
 }
+
+/// The bits of a mode that tell the type of a file, and two of their values; libc has them in types
+/// that differ from system to system.
+const FILE_TYPE: u32 = 0o170_000;
+const DIRECTORY: u32 = 0o040_000;
+const LINK: u32 = 0o120_000;
 
 /// The names of the directories above the workspace, outermost first.
 const ABOVE: [&str; 3] = ["RUN", "WORKER", "ARM"];
@@ -132,9 +137,9 @@ impl DirectoryIdentity {
             Err(error) if error.kind() == io::ErrorKind::NotFound => return Self::Absent,
             Err(error) => return Self::Unseen(error.kind()),
         };
-        match SFlag::from_bits_truncate(found.mode) & SFlag::S_IFMT {
-            SFlag::S_IFDIR => {}
-            SFlag::S_IFLNK => return Self::Other("is a link now"),
+        match found.mode & FILE_TYPE {
+            DIRECTORY => {}
+            LINK => return Self::Other("is a link now"),
             _ => return Self::Other("is no directory any more"),
         }
         Self::Directory {
