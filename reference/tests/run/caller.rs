@@ -80,7 +80,7 @@ fn a_caller_that_dies_during_the_start_leaves_nothing(
                 write_sleep(bed, &json!({"die_with_parent": true}));
                 let mut caller = shell_around(bed);
                 let deadline = Duration::from_millis(delay as u64);
-                let gone = wait_timeout_deadline(&mut caller, deadline);
+                let gone = kill_at_deadline(&mut caller, deadline);
                 assert!(!gone, "the run ended by itself");
             });
         }
@@ -89,7 +89,7 @@ fn a_caller_that_dies_during_the_start_leaves_nothing(
 }
 
 /// Kills `caller` at the deadline; returns whether it had ended before.
-fn wait_timeout_deadline(caller: &mut Child, deadline: Duration) -> bool {
+fn kill_at_deadline(caller: &mut Child, deadline: Duration) -> bool {
     std::thread::sleep(deadline);
     let gone = caller.try_wait().unwrap().is_some();
     caller.kill().unwrap();
