@@ -103,6 +103,8 @@ fn isolate(directory: &Path) -> std::io::Result<WorkerPlace> {
     }?;
     let own_mounts = Uid::effective().is_root() && sys::private_mounts().is_ok();
     if own_mounts {
+        // A change between two looks shows whether the kernel tells of changes.
+        sweep::mounts();
         sys::own_tmpfs(directory.path())?;
         directory.resurface()?;
     }

@@ -20,6 +20,8 @@ struct ReadTable {
     /// The open table: poll(2) tells of every mount and unmount since the last poll.
     file: File,
     text: String,
+    /// True once poll(2) has told of a change here: a kernel that never tells is not believed.
+    tells: bool,
 }
 
 thread_local! {
@@ -30,23 +32,24 @@ thread_local! {
 pub(crate) fn mounts() -> String {
     LAST.with_borrow_mut(|last| {
         let namespace = std::fs::metadata(NAMESPACE).ok().map(|meta| (meta.dev(), meta.ino()));
-        let is_current =
-            |read: &&ReadTable| Some(read.namespace) == namespace && !read.has_changed();
-        if let Some(read) = last.as_ref().filter(is_current) {
+        let same = last.as_ref().filter(|read| Some(read.namespace) == namespace);
+        let has_changed = same.is_some_and(ReadTable::has_changed);
+        if let Some(read) = same.filter(|read| read.tells && !has_changed) {
             return read.text.clone();
         }
-        *last = namespace.and_then(ReadTable::read);
+        let tells = has_changed || same.is_some_and(|read| read.tells);
+        *last = namespace.and_then(|namespace| ReadTable::read(namespace, tells));
         last.as_ref()
             .map_or_else(|| kernel_text(TABLE).unwrap_or_default(), |read| read.text.clone())
     })
 }
 
 impl ReadTable {
-    fn read(namespace: (u64, u64)) -> Option<Self> {
+    fn read(namespace: (u64, u64), tells: bool) -> Option<Self> {
         // Changes count from here on: one while the table is read is told by the next poll.
         let file = File::open(TABLE).ok()?;
         let text = rest_of(&file).ok()?;
-        Some(Self { namespace, file, text })
+        Some(Self { namespace, file, text, tells })
     }
 
     fn has_changed(&self) -> bool {
@@ -78,11 +81,13 @@ mod tests {
                 mount(none, "/", none, MsFlags::MS_PRIVATE | MsFlags::MS_REC, none)?;
                 let private = has_point();
                 mount(Some("tmpfs"), &point, Some("tmpfs"), MsFlags::empty(), none)?;
-                Ok::<_, nix::Error>((before, private, has_point()))
+                let shown = has_point();
+                let tells = LAST.with_borrow(|last| last.as_ref().is_some_and(|read| read.tells));
+                Ok::<_, nix::Error>((before, private, shown, tells))
             });
             thread.join().unwrap()
         });
-        assert_eq!(seen.ok(), is_root.then_some((false, false, true)));
+        assert_eq!(seen.ok(), is_root.then_some((false, false, true, true)));
         assert!(!has_point());
     }
 }
