@@ -15,11 +15,33 @@ use crate::supervise::{finish, start};
 /// The callers that die, one after each millisecond of a start.
 const CALLERS: u64 = 20;
 
+/// The number in a request that gives way to that of the caller.
+const UNNAMED: u32 = 999_999_999;
+
 /// Starts a shell whose child is `refbox`, which gets the request by its file.
 fn shell_around(bed: &Bed) -> Child {
     let refbox = bed.refbox();
     let mut shell = Command::new("sh");
     shell.args(["-c", "\"$@\"; :", "sh"]).arg(refbox.get_program()).args(refbox.get_args());
+    quiet(shell)
+}
+
+/// Starts that shell in a session of its own, so that an adoption shows: no adopter is in it.
+fn shell_in_session(bed: &Bed) -> Child {
+    let refbox = bed.refbox();
+    let mut shell = Command::new("setsid");
+    shell.args(["sh", "-c", "\"$@\"; :", "sh"]).arg(refbox.get_program()).args(refbox.get_args());
+    quiet(shell)
+}
+
+/// Starts a shell that writes its own number into the request, before it starts `refbox`.
+fn shell_with_number(bed: &Bed) -> Child {
+    let refbox = bed.refbox();
+    let mut shell = Command::new("sh");
+    let line = "IFS= read -r request < \"$0\"; before=${request%%\"$UNNAMED\"*}
+        printf %s \"$before$$${request#*\"$UNNAMED\"}\" > \"$0\"; \"$@\"; :";
+    shell.env("UNNAMED", UNNAMED.to_string()).args(["-c", line]).arg(bed.request_file());
+    shell.arg(refbox.get_program()).args(refbox.get_args());
     quiet(shell)
 }
 
@@ -50,6 +72,8 @@ fn write_sleep(bed: &Bed, run: &Value) {
 
 #[rstest]
 #[case::asked(shell_around, json!({"die_with_parent": true}))]
+#[case::in_its_session(shell_in_session, json!({"die_with_parent": true}))]
+#[case::with_its_number(shell_with_number, json!({"parent_pid": UNNAMED}))]
 #[case::through_a_pipe(shell_with_pipe, json!({}))]
 fn a_run_ends_with_its_caller(
     #[case] call: fn(&Bed) -> Child,
@@ -73,12 +97,23 @@ fn a_run_ends_with_its_caller(
 fn a_caller_that_dies_during_the_start_leaves_nothing(
     #[values(NAMESPACES, ORDINARY, BUBBLEWRAP)] mechanism: &'static str,
 ) {
+    kill_during_the_start(mechanism, shell_in_session, &json!({"die_with_parent": true}));
+}
+
+/// Checks the same where the caller shares its session with an adopter, which only its number tells
+/// from the caller.
+#[rstest]
+fn a_caller_that_named_itself_and_dies_during_the_start_leaves_nothing() {
+    kill_during_the_start(NAMESPACES, shell_with_number, &json!({"parent_pid": UNNAMED}));
+}
+
+fn kill_during_the_start(mechanism: &'static str, call: fn(&Bed) -> Child, run: &Value) {
     let beds: Vec<Bed> = (0..CALLERS).map(|_| Bed::new(mechanism)).collect();
     std::thread::scope(|scope| {
         for (delay, bed) in beds.iter().enumerate() {
             scope.spawn(move || {
-                write_sleep(bed, &json!({"die_with_parent": true}));
-                let mut caller = shell_around(bed);
+                write_sleep(bed, run);
+                let mut caller = call(bed);
                 let deadline = Duration::from_millis(delay as u64);
                 let gone = kill_at_deadline(&mut caller, deadline);
                 assert!(!gone, "the run ended by itself");
