@@ -28,7 +28,7 @@ pub(super) struct FailureCause {
 /// The form of a line that reports a thrown error.
 static THROWN: LazyLock<Option<Regex>> = LazyLock::new(|| {
     Regex::new(
-        r"^(?:E\s+)?(?:[\w.$]+\.)?\w+(?:Error|Exception)\b(?: \[\w+\])?(?::|$)|^E\s+assert\b|^Error: |panicked at|^\S*:?\s*[Aa]ssertion\b.*\bfailed|^not ok \d|^FAIL(?:: |$)",
+        r"^(?:E\s+)?(?:[[:word:].$]+\.)?[[:word:]]+(?:Error|Exception)\b(?: \[[[:word:]]+\])?(?::|$)|^E\s+assert\b|^Error: |panicked at|^\S*:?\s*[Aa]ssertion\b.*\bfailed|^not ok [0-9]|^FAIL(?:: |$)",
     )
     .ok()
 });
@@ -45,7 +45,7 @@ const CHAINED: [&str; 3] =
 /// The form of a line that compares two texts or quotes source code.
 static COMPARED: LazyLock<Option<Regex>> = LazyLock::new(|| {
     Regex::new(
-        r"[Aa]ssert(?:ion|Equal|In|That|Raises|_eq|\b)|^\s*[+?-] |^\s+(?:actual|expected): |^\s*\d+ \||^\s*\|| !== | != | not found in ['\x22]|:\d+:(?:\d+:)? (?:fatal )?(?:error|warning|note):",
+        r"[Aa]ssert(?:ion|Equal|In|That|Raises|_eq|\b)|^\s*[+?-] |^\s+(?:actual|expected): |^\s*[0-9]+ \||^\s*\|| !== | != | not found in ['\x22]|:[0-9]+:(?:[0-9]+:)? (?:fatal )?(?:error|warning|note):",
     )
     .ok()
 });

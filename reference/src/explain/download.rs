@@ -21,7 +21,7 @@ static NOTHING: LazyLock<Option<Regex>> = LazyLock::new(|| {
 });
 /// The form in which make reports a failed recipe, in any language.
 static MAKE: LazyLock<Option<Regex>> =
-    LazyLock::new(|| Regex::new(r"(?m)\*\*\* \[[^\]\n]*\] \D{0,40}(\d{1,3})\s*$").ok());
+    LazyLock::new(|| Regex::new(r"(?m)\*\*\* \[[^\]\n]*\] [^0-9]{0,40}([0-9]{1,3})\s*$").ok());
 
 /// Returns whether a download in `line` is the cause of the exit status `status`.
 pub(super) fn is_why(line: &[ParsedCommand], status: i32, stderr: &str) -> bool {

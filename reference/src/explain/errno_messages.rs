@@ -5,8 +5,6 @@ use std::collections::HashMap;
 use std::ops::Range;
 use std::sync::LazyLock;
 
-use regex::Regex;
-
 /// A family of refusals.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum RefusalClass {
@@ -114,30 +112,29 @@ const NAMES: &[(RefusalClass, &str)] = &[
     (RefusalClass::Network, "ENOTFOUND"),
 ];
 
-struct ErrnoMessages {
-    texts: Regex,
-    names: Regex,
-    class: HashMap<String, RefusalClass>,
-}
+/// The messages with their classes by first letter, the longest of a letter first.
+///
+/// No regular expression: one of these messages takes 7 ms to compile, which every run that is
+/// refused something would pay.
+type ErrnoMessages = HashMap<char, Vec<(&'static str, RefusalClass)>>;
 
-static WORDS: LazyLock<Option<ErrnoMessages>> = LazyLock::new(|| {
+static MESSAGES: LazyLock<ErrnoMessages> = LazyLock::new(|| {
     let translated = TRANSLATED.lines().filter_map(|line| {
         let (name, text) = line.split_once('\t')?;
-        Some((text.to_owned(), named(name)?))
+        Some((text, named(name)?))
     });
-    let plain = PLAIN
-        .iter()
-        .flat_map(|(class, texts)| texts.iter().map(|text| ((*text).to_owned(), *class)));
-    let class: HashMap<String, RefusalClass> = translated.chain(plain).collect();
-    let mut texts: Vec<String> = class.keys().map(|text| regex::escape(text)).collect();
-    // The longest first, as the first alternative wins.
-    texts.sort_by_key(|text| std::cmp::Reverse(text.len()));
-    let names: Vec<&str> = NAMES.iter().map(|(_, name)| *name).collect();
-    Some(ErrnoMessages {
-        texts: Regex::new(&format!("(?i)(?:{})", texts.join("|"))).ok()?,
-        names: Regex::new(&format!(r"\b(?:{})\b", names.join("|"))).ok()?,
-        class,
-    })
+    let plain =
+        PLAIN.iter().flat_map(|(class, texts)| texts.iter().map(move |text| (*text, *class)));
+    let mut messages = ErrnoMessages::new();
+    for (text, class) in translated.chain(plain) {
+        if let Some(first) = text.chars().next() {
+            messages.entry(first).or_default().push((text, class));
+        }
+    }
+    for of_letter in messages.values_mut() {
+        of_letter.sort_by_key(|(text, _)| std::cmp::Reverse(text.len()));
+    }
+    messages
 });
 
 fn named(name: &str) -> Option<RefusalClass> {
@@ -170,17 +167,41 @@ pub(super) fn unreasoned(line: &str) -> Option<(RefusalClass, Range<usize>)> {
 
 /// Finds the first refusal that `line` reports, and its position.
 pub(super) fn find(line: &str) -> Option<(RefusalClass, Range<usize>)> {
-    let words = WORDS.as_ref()?;
-    let text = words
-        .texts
-        .find(line)
-        .and_then(|found| Some((*words.class.get(&found.as_str().to_lowercase())?, found.range())));
-    let name =
-        words.names.find(line).and_then(|found| Some((named(found.as_str())?, found.range())));
-    match (text, name) {
-        (Some(text), Some(name)) if name.1.start < text.1.start => Some((name.0, name.1)),
+    match (find_message(line), find_name(line)) {
+        (Some(text), Some(name)) if name.1.start < text.1.start => Some(name),
         (text, name) => text.or(name),
     }
+}
+
+/// Finds the first message in any case; of two that start there, the longest.
+fn find_message(line: &str) -> Option<(RefusalClass, Range<usize>)> {
+    let lower: Vec<(usize, char)> = line
+        .char_indices()
+        .flat_map(|(at, letter)| letter.to_lowercase().map(move |lower| (at, lower)))
+        .collect();
+    (0..lower.len()).find_map(|start| {
+        let of_letter = MESSAGES.get(&lower[start].1)?;
+        let (class, end) = of_letter.iter().find_map(|(text, class)| {
+            let mut rest = lower[start..].iter();
+            let mut next_is = |wanted| rest.next().is_some_and(|(_, found)| *found == wanted);
+            let starts = text.chars().all(&mut next_is);
+            starts.then(|| (*class, rest.next().map_or(line.len(), |(at, _)| *at)))
+        })?;
+        Some((class, lower[start].0..end))
+    })
+}
+
+/// Finds the first errno that stands by its bare name, as a word.
+fn find_name(line: &str) -> Option<(RefusalClass, Range<usize>)> {
+    let in_word = |letter: char| letter.is_alphanumeric() || letter == '_';
+    let words = NAMES.iter().filter_map(|(class, name)| {
+        line.match_indices(name).map(|(at, _)| at..at + name.len()).find_map(|range| {
+            let joined =
+                line[..range.start].ends_with(in_word) || line[range.end..].starts_with(in_word);
+            (!joined).then_some((*class, range))
+        })
+    });
+    words.min_by_key(|(_, range)| range.start)
 }
 
 #[cfg(test)]
@@ -201,8 +222,18 @@ mod tests {
     #[case("cat: /x: Datei oder Verzeichnis nicht gefunden", Some(RefusalClass::Missing))]
     #[case("cat: /x: Not a directory", Some(RefusalClass::Missing))]
     #[case("connection refused", None)]
+    #[case("xEROFS EROFS_ EACCES", Some(RefusalClass::Access))]
+    #[case("EACCES, then: permission denied: EPERM", Some(RefusalClass::Access))]
+    #[case("ÖÄ: CAN'T CD TO /x", Some(RefusalClass::Missing))]
     fn lines_have_a_class(#[case] line: &str, #[case] class: Option<RefusalClass>) {
         assert_eq!(find(line).map(|found| found.0), class);
+    }
+
+    #[test]
+    fn the_position_is_that_of_the_longest_message() {
+        let line = "ß İ: Resource BUSY or LOCKED: x";
+        let found = find(line).map(|(_, range)| &line[range]);
+        assert_eq!(found, Some("Resource BUSY or LOCKED"));
     }
 
     #[test]

@@ -40,7 +40,7 @@ const QUOTES: [(char, char); 11] = [
 
 static SHELL: LazyLock<Option<Regex>> = LazyLock::new(|| {
     Regex::new(
-        r"^\S+: (?:[^:\d/]{0,12}\d+[^:\d/]{0,6}): ?|^(?:\S*/)?zsh:\d+: ?|^\S+:\d+:(?:\d+:)? ",
+        r"^\S+: (?:[^:0-9/]{0,12}[0-9]+[^:0-9/]{0,6}): ?|^(?:\S*/)?zsh:[0-9]+: ?|^\S+:[0-9]+:(?:[0-9]+:)? ",
     )
     .ok()
 });
@@ -85,13 +85,13 @@ pub(super) fn read(line: &str) -> Option<RefusalMessage> {
 
 /// Ruby's message behind the position: `FILE:LINE:in 'f': WHY @ CALL - PATH (Errno::NAME)`.
 static RUBY: LazyLock<Option<Regex>> =
-    LazyLock::new(|| Regex::new(r" @ \w+ - (.+?)(?: \(Errno::\w+\))?$").ok());
+    LazyLock::new(|| Regex::new(r" @ [[:word:]]+ - (.+?)(?: \(Errno::[[:word:]]+\))?$").ok());
 
 /// The path of a Java exception that is about a file, and the other one of a move; or that of a call
 /// in OpenSSL's list of errors.
 static CALL: LazyLock<Option<Regex>> = LazyLock::new(|| {
     Regex::new(
-        r"java\.nio\.file\.(?:AccessDenied|NoSuchFile)Exception: ([^:]+?)(?: -> ([^:]+))?$|:calling \w+\((.+?)(?:, [a-z+]+)?\)$",
+        r"java\.nio\.file\.(?:AccessDenied|NoSuchFile)Exception: ([^:]+?)(?: -> ([^:]+))?$|:calling [[:word:]]+\((.+?)(?:, [a-z+]+)?\)$",
     )
     .ok()
 });

@@ -37,7 +37,7 @@ static CODE: LazyLock<Option<Regex>> = LazyLock::new(|| {
 });
 /// A host that is named: an address, a URL, or a name in quotes that ends as names of hosts do.
 static HOST: LazyLock<Option<Regex>> = LazyLock::new(|| {
-    Regex::new(r#"\b\d{1,3}\.\d{1,3}\.\d{1,3}\.\d{1,3}\b|://[^/'"\s]+|['"](?:[A-Za-z0-9-]+\.)+[A-Za-z]{2,}[:'"]|/dev/(?:tcp|udp)/"#).ok()
+    Regex::new(r#"\b[0-9]{1,3}\.[0-9]{1,3}\.[0-9]{1,3}\.[0-9]{1,3}\b|://[^/'"\s]+|['"](?:[A-Za-z0-9-]+\.)+[A-Za-z]{2,}[:'"]|/dev/(?:tcp|udp)/"#).ok()
 });
 /// Words that programs use in their own messages about a failed connection.
 static SAID: LazyLock<Option<Regex>> = LazyLock::new(|| {
@@ -45,7 +45,7 @@ static SAID: LazyLock<Option<Regex>> = LazyLock::new(|| {
         .ok()
 });
 static LOOPBACK: LazyLock<Option<Regex>> = LazyLock::new(|| {
-    Regex::new(r"(?i)(?:^|[/@\[\s'\x22(])(?:localhost|127\.\d+\.\d+\.\d+|\[?::1\]?|0\.0\.0\.0)(?:$|[:/\]\s'\x22,)])").ok()
+    Regex::new(r"(?i)(?:^|[/@\[\s'\x22(])(?:localhost|127\.[0-9]+\.[0-9]+\.[0-9]+|\[?::1\]?|0\.0\.0\.0)(?:$|[:/\]\s'\x22,)])").ok()
 });
 
 /// Programs that reach no host themselves, with any arguments.
@@ -237,9 +237,9 @@ const OWN_SIX: [&str; 3] = [
 ];
 
 static WEB: LazyLock<Option<Regex>> =
-    LazyLock::new(|| Regex::new(r"^https?://([A-Za-z0-9.-]+(?::\d+)?)(?:[/?#]|$)").ok());
+    LazyLock::new(|| Regex::new(r"^https?://([A-Za-z0-9.-]+(?::[0-9]+)?)(?:[/?#]|$)").ok());
 static OWN_SERVICE: LazyLock<Option<Regex>> = LazyLock::new(|| {
-    Regex::new(r"\b(localhost|127\.0\.0\.1)(?:['\x22]?, ?(\d{1,5})\b|(?::| port |/| (?:-[pP] ?)?)(\d{1,5})\b)")
+    Regex::new(r"\b(localhost|127\.0\.0\.1)(?:['\x22]?, ?([0-9]{1,5})\b|(?::| port |/| (?:-[pP] ?)?)([0-9]{1,5})\b)")
         .ok()
 });
 static REFUSED: LazyLock<Option<Regex>> = LazyLock::new(|| {

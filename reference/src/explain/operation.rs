@@ -257,7 +257,7 @@ fn copied(mut operands: Vec<String>, target: Vec<String>) -> Vec<(Vec<String>, A
 }
 
 static CHANGING_CODE: LazyLock<Option<(Regex, Regex)>> = LazyLock::new(|| {
-    let before = Regex::new(r#"(?:write|append|WriteStream|mkdir|makedirs|rmdir|unlink|remove|rename|symlink|link|truncate|chmod|chown|utime|copy|move|touch|rmtree|replace|rmSync|rm|File\.open|mknod|mkfifo)\w*\(\s*[^()]*(?:%[qQ]\()?$|['"](?:\+?>>?|w|a)['"]\s*,\s*['"]$|>\s*$"#).ok()?;
+    let before = Regex::new(r#"(?:write|append|WriteStream|mkdir|makedirs|rmdir|unlink|remove|rename|symlink|link|truncate|chmod|chown|utime|copy|move|touch|rmtree|replace|rmSync|rm|File\.open|mknod|mkfifo)[[:word:]]*\(\s*[^()]*(?:%[qQ]\()?$|['"](?:\+?>>?|w|a)['"]\s*,\s*['"]$|>\s*$"#).ok()?;
     let after = Regex::new(r#"^['"]\s*,\s*(?:mode\s*=\s*)?['"][rbt]*[wax+]|^['"]\)\.(?:write|touch|mkdir|unlink|rmdir|rename|chmod|symlink)|^['"]\s*,\s*(?:os\.)?O_(?:WR|RDWR|CREAT)|^['"]\s*,\s*(?:[a-z.]*\.)?W_OK"#).ok()?;
     Some((before, after))
 });

@@ -25,7 +25,7 @@ static SEARCHES: LazyLock<Vec<(Regex, &'static [&'static str])>> = LazyLock::new
 });
 /// A program that a shell found nowhere.
 static PROGRAM: LazyLock<Option<Regex>> = LazyLock::new(|| {
-    Regex::new(r"(?:^|: )([\w.+-]+): (?:command )?not found$|command not found: ([\w.+-]+)$|Unknown command: ([\w.+-]+)$").ok()
+    Regex::new(r"(?:^|: )([[:word:].+-]+): (?:command )?not found$|command not found: ([[:word:].+-]+)$|Unknown command: ([[:word:].+-]+)$").ok()
 });
 /// Absolute paths of a command line, also behind an option of one letter.
 static DIRECTORIES: LazyLock<Option<Regex>> =

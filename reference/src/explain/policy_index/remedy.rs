@@ -241,7 +241,7 @@ impl PolicyIndex<'_> {
 /// Names that programs make up for a file that is to replace another: sed, perl, patch, zip, binutils,
 /// rsync, makers of temporary files, and Python's compiler.
 static MADE_UP: LazyLock<Option<Regex>> = LazyLock::new(|| {
-    Regex::new(r"^(?:sed|XX|zi|st)[A-Za-z0-9]{6}$|\.[or][A-Za-z0-9]{6}$|^\..+\.[A-Za-z0-9]{6}$|\.pyc\.\d+$|^tmp\.?\w{8,}$").ok()
+    Regex::new(r"^(?:sed|XX|zi|st)[A-Za-z0-9]{6}$|\.[or][A-Za-z0-9]{6}$|^\..+\.[A-Za-z0-9]{6}$|\.pyc\.[0-9]+$|^tmp\.?[[:word:]]{8,}$").ok()
 });
 /// Directories that a tool makes and fills.
 const FILLED: [&str; 3] = ["__pycache__", "node_modules", "target"];
