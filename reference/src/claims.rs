@@ -40,6 +40,7 @@ const CLAIMS: &[(&str, ClaimProvider, ClaimLevel)] = &[
     ("protect.absent", Boxed, Enforced),
     ("protect.links", Boxed, Enforced),
     ("protect.nested", Boxed, Enforced),
+    ("protect.git_config_paths", Boxed, Enforced),
     ("fs.deny_absent", Boxed, Enforced),
     ("fs.deny_glob", Boxed, Enforced),
     ("net.none", Boxed, Enforced),

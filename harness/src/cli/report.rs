@@ -79,5 +79,13 @@ pub(super) fn run(args: &ReportArgs) -> Result<i32, CliFailure> {
         }
     }
     annotate(&matrix, &BTreeMap::new());
-    Ok(i32::from(if kept { ExitCode::Expected } else { ExitCode::Unlearnt }.code()))
+    let code = match (kept, matrix.rows().next()) {
+        (true, Some(_)) => ExitCode::Expected,
+        (true, None) => {
+            note("the records have no case: nothing was judged");
+            ExitCode::Vacuous
+        }
+        (false, _) => ExitCode::Unlearnt,
+    };
+    Ok(code.code().into())
 }

@@ -327,6 +327,14 @@ fn a_record_is_rendered_later_as_it_was_at_once() {
 }
 
 #[test]
+fn a_record_without_a_case_shows_nothing() {
+    let place = Place::with(&[("exec/works", WORKS)]);
+    let record = place.arg("record.ndjson");
+    place.boxproof("run", &["nothing/**", "--backend", "none", "--report", &record]).exits(4);
+    has(&place.run(&["report", &record]).exits(4).stderr, "the records have no case");
+}
+
+#[test]
 fn ndjson_on_stdout_is_the_record() {
     let place = Place::with(&[("exec/works", WORKS)]);
     let (ran, _) = place.rows(&["--backend", "none", "--format", "ndjson"]);

@@ -23,12 +23,13 @@ use rules::LandlockGrants;
 const OLDEST: i64 = 3;
 
 /// Claims that require namespaces: Landlock grants only, and knows no rights for the rest.
-const NAMESPACED: [&str; 20] = [
+const NAMESPACED: [&str; 21] = [
     "host.covered_proc",
     "net.proxy",
     "net.domains",
     "dialect.caliban",
     "protect.nested",
+    "protect.git_config_paths",
     "host.refuses",
     "host.fallback",
     "net.loopback",

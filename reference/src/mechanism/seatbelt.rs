@@ -43,7 +43,7 @@ pub fn stand_in(program: PathBuf) {
 }
 
 /// Claims of a Seatbelt profile. No run on macOS has shown it yet, so that all of it is partial.
-const PROFILED: [&str; 17] = [
+const PROFILED: [&str; 18] = [
     "fs.write",
     "fs.read_only",
     "fs.extra_write_roots",
@@ -58,6 +58,7 @@ const PROFILED: [&str; 17] = [
     "protect.present",
     "protect.absent",
     "protect.nested",
+    "protect.git_config_paths",
     "net.none",
     "net.host",
     "unix_socket.filter",
