@@ -75,7 +75,10 @@ impl Answer {
 
 /// The expected answer to whether the sandbox made a run fail.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
-#[serde(untagged, expecting = "what blocked it is none, or {rule, operation, path, lacks}")]
+#[serde(
+    untagged,
+    expecting = "what blocked it is none, or {rule, operation, path, contains, lacks}"
+)]
 pub enum BlockedExpect {
     /// The sandbox is not the reason.
     Not(NoDenial),
@@ -103,6 +106,9 @@ pub struct ByDenial {
     /// The path of the attempt; `$WS` and the variables of other directories may occur.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub path: Option<String>,
+    /// Texts that are in its reason, its suggestion or its path.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub contains: Vec<String>,
     /// Texts that are nowhere in it.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub lacks: Vec<String>,

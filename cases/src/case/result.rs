@@ -3,6 +3,7 @@
 use schemars::JsonSchema;
 use serde::{Deserialize, Deserializer, Serialize};
 
+use crate::capability::Capability;
 use crate::protocol::ErrorKind;
 
 /// The expected result; members that are left out are not compared. It is judged if the backend
@@ -43,6 +44,9 @@ pub struct ResultExpect {
     /// The grants inferred from the command's line, in any order; an empty list for none.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub inferred: Option<Vec<String>>,
+    /// Capabilities that the result lists as enforced, at any level.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub enforced: Vec<Capability>,
     /// True if captured output was cut.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub truncated: Option<bool>,
@@ -99,6 +103,7 @@ mod tests {
     #[case("{exit_code: 7, signal: null, interrupted_by: null, error: null}")]
     #[case("{annotations: [process timed out], truncated: true, started: true}")]
     #[case("{inferred: []}")]
+    #[case("{enforced: [fs.write]}")]
     #[case("{lost: true, started: true}")]
     #[case("{error: {kind: stdin, contains: [failed]}, duration: {not_before: 5, within: 9}}")]
     fn survives_a_round_trip(#[case] yaml: &str) {

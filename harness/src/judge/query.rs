@@ -243,6 +243,9 @@ fn denied(by: &ByDenial, blocked: &Blocked) -> Result<(), VerdictFinding> {
     differs("path", by.path.as_ref(), path.as_ref())?;
     let texts = [Some(&blocked.reason), blocked.suggested_action.as_ref(), path.as_ref()];
     let shown = |text: &String| texts.into_iter().flatten().any(|shown| shown.contains(text));
+    if let Some(text) = by.contains.iter().find(|text| !shown(text)) {
+        return Err(rule_finding(format!("the explanation lacks {text:?}")));
+    }
     match by.lacks.iter().find(|text| shown(text)) {
         Some(text) => Err(rule_finding(format!("the explanation has {text:?}"))),
         None => Ok(()),

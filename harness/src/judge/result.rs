@@ -2,9 +2,9 @@
 
 use std::fmt::Debug;
 
-use boxproof_cases::Case;
 use boxproof_cases::case::{DurationExpect, ErrorExpect, ResultExpect};
-use boxproof_cases::protocol::{RunError, RunResult};
+use boxproof_cases::protocol::{ClaimLevel, RunError, RunResult};
+use boxproof_cases::{Capability, Case};
 use nix::sys::signal::Signal;
 
 use super::reason::{Reason, VerdictFinding};
@@ -44,6 +44,7 @@ fn unlike(expect: &ResultExpect, result: &RunResult) -> Option<String> {
         .or_else(|| member("limits", expect.limits.as_ref(), &result.limits))
         .or_else(|| member("truncated", expect.truncated.map(Some).as_ref(), &result.truncated))
         .or_else(|| inferred(expect.inferred.as_deref()?, result))
+        .or_else(|| unenforced(&expect.enforced, result))
         .or_else(|| error(expect.error.as_ref()?.as_ref(), result.error.as_ref()))
 }
 
@@ -53,6 +54,14 @@ fn inferred(wanted: &[String], result: &RunResult) -> Option<String> {
     let found = result.inferred.as_ref().map_or(&[][..], |inferred| &inferred.granted);
     let same = wanted.len() == found.len() && wanted.iter().all(|grant| found.contains(grant));
     (!same).then(|| format!("the result has inferred {found:?} instead of {wanted:?}"))
+}
+
+/// Describes the first capability of `wanted` that the result does not list, if there is one.
+fn unenforced(wanted: &[Capability], result: &RunResult) -> Option<String> {
+    let is_listed =
+        |name: &str| result.enforced.get(name).is_some_and(|level| *level > ClaimLevel::None);
+    let missing = wanted.iter().map(Capability::name).find(|name| !is_listed(name))?;
+    Some(format!("the result does not list {missing} as enforced"))
 }
 
 /// A signal without a number is one that no result can name.

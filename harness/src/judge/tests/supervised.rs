@@ -1,5 +1,6 @@
 //! Times, native results and captured streams: each promise kept, and each broken in one way.
 
+use boxproof_cases::protocol::ClaimLevel;
 use rstest::rstest;
 use sha2::{Digest, Sha256};
 
@@ -86,6 +87,7 @@ fn what_is_wrong_for_certain_comes_before_what_is_late() {
 #[case("interrupted_by: null")]
 #[case("annotations: [process timed out]")]
 #[case("inferred: []")]
+#[case("enforced: [supervise.timeout]")]
 #[case("truncated: false")]
 #[case("error: null")]
 #[case("duration: {not_before: 300, within: 300}")]
@@ -105,6 +107,7 @@ fn a_result_that_says_so_passes(#[case] member: &str) {
 #[case("annotations: []", RESULT)]
 #[case("annotations: [process timed out, process timed out]", RESULT)]
 #[case("inferred: [git_metadata_write]", RESULT)]
+#[case("enforced: [supervise.timeout, fs.write]", RESULT)]
 #[case("truncated: true", RESULT)]
 #[case("error: {kind: stdin}", RESULT)]
 #[case("duration: {not_before: 301}", TIMING)]
@@ -120,6 +123,7 @@ fn timed_out(run: &mut RunReport) {
     run.exit = ProcessExit::Code(124);
     run.result = Some(RunResult {
         timed_out: true,
+        enforced: [("supervise.timeout".to_owned(), ClaimLevel::Enforced)].into(),
         annotations: vec!["process timed out".to_owned()],
         truncated: Some(false),
         duration_ms: 300,
