@@ -23,6 +23,12 @@ pub(crate) fn main() {
     let corpus = directory.path().join("corpus");
     write_corpus(&corpus);
     let starts = bare_starts(me, directory.path());
+    // The question that a run asks before all cases.
+    let question = || {
+        let mut command = Command::new(me);
+        let command = command.args(["reference", "capabilities"]).stdin(Stdio::null());
+        assert!(command.output().unwrap().status.success());
+    };
     let mut criterion = criterion();
     let harness = || {
         let output = Command::new(me)
@@ -34,8 +40,11 @@ pub(crate) fn main() {
             .unwrap();
         assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stdout));
     };
-    let variants =
-        vec![Variant::new("bare loop", || on_all_cores(&starts)), Variant::new("harness", harness)];
+    let bare = || {
+        question();
+        on_all_cores(&starts);
+    };
+    let variants = vec![Variant::new("bare loop", bare), Variant::new("harness", harness)];
     compare(&mut criterion, "overhead", ROUNDS, variants);
 }
 
