@@ -24,7 +24,10 @@ pub(super) fn build(rules: &LandlockGrants, abi: i64) -> Result<OwnedFd, Refusal
     for (path, access) in grants(rules, &rights) {
         // A path removed meanwhile needs no grant.
         let Ok(place) = PathFd::new(&path) else { continue };
-        let fits = if path.is_dir() { access } else { access & rights.file };
+        let fits = if path.is_dir() { access } else { access & rights.file } & handled(&rights);
+        if fits.is_empty() {
+            continue;
+        }
         ruleset = ruleset.add_rule(PathBeneath::new(place, fits)).map_err(os)?;
     }
     Option::<OwnedFd>::from(ruleset)
