@@ -115,6 +115,8 @@ impl<'a> MatrixOutputs<'a> {
         let run = child::read_back(bytes)?;
         let name = runs::file_name(&run.header);
         self.directory.replace(OsStr::new(&name), bytes, 0o666)?;
+        // The older one, as it was published.
+        self.directory.remove(OsStr::new(&format!("{name}.gz")))?;
         let file = self.directory.join(OsStr::new(&name));
         print_text(&format!("{}: {}\n", file.display(), summary_line(&run.rows)))?;
         Ok(run)

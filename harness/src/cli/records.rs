@@ -18,7 +18,8 @@ use crate::plain_file;
 /// The most bytes of a record that is found in a directory.
 const LIMIT: u64 = 1 << 30;
 
-/// The records at `paths`, in their order; a directory stands for every `*.ndjson` in it, by name.
+/// The records at `paths`, in their order; a directory stands for every `*.ndjson` and
+/// `*.ndjson.gz` in it, by name.
 pub(super) fn read_all(paths: &[PathBuf]) -> Result<Vec<Run>, CliFailure> {
     let mut runs = Vec::new();
     for path in paths {
@@ -66,10 +67,11 @@ fn parse(path: &Path, input: impl Read) -> Result<Run, CliFailure> {
 }
 
 fn is_record(name: &OsStr) -> bool {
-    Path::new(name).extension().is_some_and(|end| end == "ndjson")
+    let name = name.as_encoded_bytes();
+    [".ndjson", ".ndjson.gz"].iter().any(|end| name.ends_with(end.as_bytes()))
 }
 
-/// Lists every `*.ndjson` of `directory`, by name.
+/// Lists every record in `directory`, by name.
 ///
 /// # Errors
 /// A directory that cannot be read, or has none.

@@ -1,19 +1,33 @@
 //! The reader of a run record, which refuses records that are incomplete or inconsistent
 //! ([`read`]).
 
-use std::io::{BufRead, Read};
+use std::io::{BufRead, BufReader, Read};
 
+use flate2::bufread::MultiGzDecoder;
 use sha2::{Digest, Sha256};
 
 use super::ledger::RecordLedger;
 use super::line::{self, LineError};
 use super::{CaseRow, FORMAT, Footer, Header, RecordError, Run};
 
-/// Reads one run record.
+/// Reads one run record, which may be compressed by gzip.
 ///
 /// # Errors
 /// When the input fails, or is not one whole, consistent record; see [`RecordError`].
-pub fn read(input: impl BufRead) -> Result<Run, RecordError> {
+pub fn read(mut input: impl BufRead) -> Result<Run, RecordError> {
+    let start = input.fill_buf().map_err(|source| RecordError::Io { line: 1, source })?;
+    if !start.starts_with(&GZIP) {
+        return read_lines(input);
+    }
+    read_lines(BufReader::new(MultiGzDecoder::new(input).take(UNPACKED_LIMIT)))
+}
+
+/// How compressed data begins; no line of a record does.
+const GZIP: [u8; 2] = [0x1f, 0x8b];
+/// The most bytes that compressed ones become: what is cut there has no footer.
+const UNPACKED_LIMIT: u64 = 1 << 30;
+
+fn read_lines(input: impl BufRead) -> Result<Run, RecordError> {
     let mut lines = RecordLines { input, number: 0, bytes: Vec::new() };
     let mut hash = Sha256::new();
     let header = read_header(&mut lines)?;

@@ -29,6 +29,18 @@ fn read_lines(lines: &[String]) -> Result<Run, RecordError> {
     read(text.as_bytes())
 }
 
+/// What is published is compressed; what is cut off of it is missed.
+#[test]
+fn a_compressed_record_reads_like_the_plain_one() {
+    use std::io::Write;
+    let text = good().join("\n") + "\n";
+    let mut packed = flate2::write::GzEncoder::new(Vec::new(), flate2::Compression::default());
+    packed.write_all(text.as_bytes()).unwrap();
+    let packed = packed.finish().unwrap();
+    assert_eq!(read(packed.as_slice()).unwrap(), read(text.as_bytes()).unwrap());
+    assert!(matches!(read(&packed[..packed.len() / 2]), Err(RecordError::Io { .. })));
+}
+
 /// Replaces in one line, and proves that there was something to replace.
 fn edit(lines: &mut [String], line: usize, from: &str, to: &str) {
     let edited = lines[line].replacen(from, to, 1);
