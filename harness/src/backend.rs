@@ -21,6 +21,7 @@ mod template;
 mod unsaid;
 mod variations;
 mod version;
+mod write_rules;
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::PathBuf;

@@ -5,6 +5,7 @@ use std::path::{Path, PathBuf};
 use boxproof_cases::protocol::{PROTECTED_NAMES, Policy, Protect, Readable, RunRequest, WirePath};
 use minijinja::{Environment, Value, context};
 
+use super::write_rules::{contradictory, regranted, write_rules};
 use super::{LaunchContext, LaunchError, environment};
 
 /// The grant that takes [`GIT`] out of the protected names.
@@ -16,6 +17,9 @@ pub(super) const VARIABLES: &[&str] = &[
     "policy",
     "protected",
     "protected_all",
+    "write_rules",
+    "contradictory",
+    "regranted",
     "command",
     "cwd",
     "timeout_ms",
@@ -51,8 +55,11 @@ pub(super) fn template_context(
         ctx.base_env.keys().filter(|name| !env.contains_key(*name)).collect();
     Ok(context! {
         policy => members(policy),
-        protected => present(protected(policy, home)),
+        protected => texts(present(protected(policy, home))),
         protected_all => texts(protected(policy, home)),
+        write_rules => write_rules(policy, present(protected(policy, home))),
+        contradictory => texts(contradictory(policy)),
+        regranted => texts(regranted(policy, &protected(policy, home))),
         command => request.run.command.to_argv(),
         cwd => request.run.cwd.as_path().to_str(),
         timeout_ms => request.run.timeout_ms,
@@ -106,9 +113,9 @@ fn protected(policy: &Policy, home: Option<&Path>) -> Vec<PathBuf> {
 }
 
 /// Returns those of `paths` that exist. A link counts even if its target does not exist.
-fn present(mut paths: Vec<PathBuf>) -> Vec<String> {
+fn present(mut paths: Vec<PathBuf>) -> Vec<PathBuf> {
     paths.retain(|path| path.symlink_metadata().is_ok());
-    texts(paths)
+    paths
 }
 
 fn texts(paths: Vec<PathBuf>) -> Vec<String> {

@@ -12,10 +12,11 @@ use serde_json::Value;
 
 /// The variable that is the whole policy.
 const POLICY: &str = "policy";
-/// The grant that the variables `protected` and `protected_all` heed.
+/// The grant that the variables of protected names heed.
 const GIT_GRANT: &str = "git_config_write";
 /// Variables worked out from members of the policy.
-const PROTECTED: &[&str] = &["protected", "protected_all"];
+const PROTECTED: &[&str] = &["protected", "protected_all", "write_rules"];
+const WRITE_RULES: &[&str] = &["write_rules"];
 const ENVIRONMENT: &[&str] = &["env", "removed"];
 
 /// One way to differ from the default request.
@@ -77,13 +78,16 @@ const fn derived(by: &'static [&'static str], variation: PolicyVariation) -> Pol
 /// inferred grants, no scrubbing, and a run without a sandbox where none can be had. Values of one
 /// member stand in the order of how usual they are.
 pub(super) static VARIATIONS: &[PolicyVariation] = &[
-    vary(
-        "policy.mode",
-        "read_only",
-        |r| r.policy.mode == Mode::ReadOnly,
-        |r| {
-            r.policy.mode = Mode::ReadOnly;
-        },
+    derived(
+        WRITE_RULES,
+        vary(
+            "policy.mode",
+            "read_only",
+            |r| r.policy.mode == Mode::ReadOnly,
+            |r| {
+                r.policy.mode = Mode::ReadOnly;
+            },
+        ),
     ),
     vary(
         "policy.mode",
@@ -101,7 +105,15 @@ pub(super) static VARIATIONS: &[PolicyVariation] = &[
             r.policy.readable = Readable::Only(vec!["/usr".into()]);
         },
     ),
-    vary("policy.writable", "", |r| !r.policy.writable.is_empty(), |r| r.policy.writable = path()),
+    derived(
+        WRITE_RULES,
+        vary(
+            "policy.writable",
+            "",
+            |r| !r.policy.writable.is_empty(),
+            |r| r.policy.writable = path(),
+        ),
+    ),
     vary(
         "policy.deny_read",
         "",
@@ -110,13 +122,16 @@ pub(super) static VARIATIONS: &[PolicyVariation] = &[
             r.policy.deny_read = path();
         },
     ),
-    vary(
-        "policy.deny_write",
-        "",
-        |r| !r.policy.deny_write.is_empty(),
-        |r| {
-            r.policy.deny_write = path();
-        },
+    derived(
+        WRITE_RULES,
+        vary(
+            "policy.deny_write",
+            "",
+            |r| !r.policy.deny_write.is_empty(),
+            |r| {
+                r.policy.deny_write = path();
+            },
+        ),
     ),
     vary(
         "policy.deny_read_globs",

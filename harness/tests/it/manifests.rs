@@ -159,9 +159,9 @@ fn bubblewrap_renders_every_rule_in_an_order_in_which_denials_win() {
     });
     let masks = "--ro-bind /dev/null @/w/secret --ro-bind /dev/null @/w/conf/deep/key \
                  --perms 0000 --tmpfs @/w/conf --remount-ro @/w/conf";
-    let protected = "--ro-bind @/w/.git @/w/.git --ro-bind @/w/.claude @/w/.claude";
+    let protected = "--ro-bind @/w/.claude @/w/.claude --ro-bind @/w/.git @/w/.git";
     let middle = format!(
-        "--tmpfs /tmp --bind @/w @/w --bind @/extra @/extra --ro-bind @/w/conf @/w/conf {protected} \
+        "--tmpfs /tmp --bind @/extra @/extra --bind @/w @/w {protected} --ro-bind @/w/conf @/w/conf \
          {masks} --unshare-all --share-net"
     );
     assert_eq!(line, format!("{HEAD} {middle}{TAIL}"));
