@@ -32,6 +32,7 @@ const OS: &[(&str, &str)] = &[
     ("harness/src/backend/program.rs", "looks programs up"),
     ("harness/src/backend/resolve.rs", "reads manifests and asks backends"),
     ("harness/src/backend/query_user.rs", "knows whether it is root"),
+    ("harness/src/backend/write_rules.rs", "orders paths by where their links lead"),
     ("harness/src/bench/criterion_reports.rs", "has criterion draw, and reads its estimates"),
     ("harness/src/bench/harness_corpus.rs", "writes a corpus"),
     ("harness/src/bench/host_load.rs", "reads the load"),

@@ -30,6 +30,10 @@ fn shown() -> String {
     rest.split_once("<!-- /matrix -->\n").unwrap().0.trim().to_owned()
 }
 
+fn updates() -> bool {
+    std::env::var_os("UPDATE_GOLDEN").is_some_and(|value| value == "1")
+}
+
 /// Without records there is nothing to show, and nothing is shown.
 #[test]
 fn pages_and_summary_are_the_records_rendered() {
@@ -44,11 +48,16 @@ fn pages_and_summary_are_the_records_rendered() {
         [("matrix.md", markdown::published(&matrix)), ("matrix.html", html::render(&matrix))]
     {
         let path = directory().join(name);
-        if std::env::var_os("UPDATE_GOLDEN").is_some_and(|value| value == "1") {
+        if updates() {
             std::fs::write(&path, &page).unwrap();
         }
         assert!(text(&path) == page, "{name} is stale: UPDATE_GOLDEN=1 renders it anew");
     }
-    let stale = "the README is stale: `boxproof matrix` writes it";
-    assert_eq!(shown(), markdown::summary(&matrix).trim(), "{stale}");
+    let summary = markdown::summary(&matrix);
+    if updates() {
+        let path = directory().join("README.md");
+        let page = text(&path).replace(&shown(), summary.trim());
+        std::fs::write(&path, page).unwrap();
+    }
+    assert_eq!(shown(), summary.trim(), "the README is stale: UPDATE_GOLDEN=1 renders it anew");
 }
