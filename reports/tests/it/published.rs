@@ -43,6 +43,9 @@ fn pages_and_summary_are_the_records_rendered() {
         assert_eq!((pages, shown().as_str()), ([false; 2], ""), "there are no records of this");
         return;
     }
+    let judged = runs.iter().flat_map(|run| &run.rows).filter(|row| row.verdict.is_judged());
+    let bare: Vec<_> = judged.filter(|row| row.evidence.is_none()).map(|row| &row.id).collect();
+    assert!(bare.is_empty(), "without what `boxproof judge` reads: {bare:?}");
     let matrix = merge(&runs).unwrap();
     for (name, page) in
         [("matrix.md", markdown::published(&matrix)), ("matrix.html", html::render(&matrix))]
