@@ -255,8 +255,9 @@ static CATALOG: &[ProbeSpec] = table! {
         "Connects to an abstract unix stream socket.";
     Net "seqpacket-connect" linux net::seqpacket_connect, [PATH, SEND]
         "Connects to a unix socket of whole messages bound to a path.";
-    Net "unix-dgram-send" see net::unix_dgram_send, [PATH, TEXT]
-        "Sends one datagram to a unix socket bound to a path.";
+    Net "unix-dgram-send" see net::unix_dgram_send, [PATH, TEXT,
+            optional(required("via", ValueKind::OneOf(net::SEND_WORDS)))]
+        "Sends one datagram to a unix socket bound to a path, by the call named.";
     Net "socketpair" see net::socketpair, [] "Makes a socket pair and passes a byte through it.";
     Net "tcp-listen-connect" see net::tcp_listen_connect, [optional(ADDR)]
         "Listens on loopback, on a port of the kernel's choice, and connects to itself.";

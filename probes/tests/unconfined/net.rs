@@ -108,9 +108,22 @@ fn unix_dgram_send_arrives() {
     let socket = UnixDatagram::bind(&path).expect("our directory");
     send().succeeded();
     socket.set_read_timeout(PATIENCE).expect("a socket");
-    let mut buffer = [0; 16];
-    let count = socket.recv(&mut buffer).expect("it came");
-    assert_eq!(&buffer[..count], b"hello");
+    let received = || {
+        let mut buffer = [0; 16];
+        let count = socket.recv(&mut buffer).expect("it came");
+        buffer[..count].to_vec()
+    };
+    assert_eq!(received(), b"hello");
+    for via in ["sendto", "sendmsg", "send"] {
+        probe("unix-dgram-send").path(&path).arg("text", via).arg("via", via).run().succeeded();
+        assert_eq!(received(), via.as_bytes());
+    }
+    #[cfg(target_os = "linux")]
+    {
+        let several = probe("unix-dgram-send").path(&path).arg("text", "x").arg("via", "sendmmsg");
+        several.run().succeeded();
+        assert_eq!(received(), b"x");
+    }
 }
 
 #[test]

@@ -1,11 +1,12 @@
-//! `udp-send`, by each of the calls that send.
+//! Datagrams, by each of the calls that send: `udp-send`, `unix-dgram-send`.
 
 use std::io::IoSlice;
 use std::net::SocketAddr;
+use std::os::fd::OwnedFd;
 
 use nix::sys::socket::{
-    AddressFamily, MsgFlags, SockFlag, SockType, SockaddrStorage, connect, send, sendmsg, sendto,
-    socket,
+    AddressFamily, MsgFlags, SockFlag, SockType, SockaddrLike, SockaddrStorage, connect, send,
+    sendmsg, sendto, socket,
 };
 
 use super::target;
@@ -29,30 +30,44 @@ pub(crate) fn udp_send(args: &ProbeArguments) -> ProbeResult {
 pub(super) fn datagram(address: SocketAddr, bytes: &[u8], via: &str) -> Result<(), ProbeError> {
     let family = if address.is_ipv4() { AddressFamily::Inet } else { AddressFamily::Inet6 };
     let socket = socket(family, SockType::Datagram, SockFlag::empty(), None).at("socket")?;
-    let (fd, to, plain) = (raw(&socket), SockaddrStorage::from(address), MsgFlags::empty());
+    by_call(&socket, &SockaddrStorage::from(address), bytes, via)
+}
+
+/// Sends `bytes` from `socket` to `to` by the call that `via` names.
+pub(super) fn by_call<Address: SockaddrLike + Copy>(
+    socket: &OwnedFd,
+    to: &Address,
+    bytes: &[u8],
+    via: &str,
+) -> Result<(), ProbeError> {
+    let (fd, plain) = (raw(socket), MsgFlags::empty());
     let parts = [IoSlice::new(bytes)];
     match via {
-        "sendmsg" => drop(sendmsg(fd, &parts, &[], plain, Some(&to)).at("sendmsg")?),
-        "sendmmsg" => several(fd, &parts, to)?,
+        "sendmsg" => drop(sendmsg(fd, &parts, &[], plain, Some(to)).at("sendmsg")?),
+        "sendmmsg" => several(fd, &parts, *to)?,
         "send" => {
-            connect(fd, &to).at("connect")?;
+            connect(fd, to).at("connect")?;
             send(fd, bytes, plain).at("send")?;
         }
-        _ => drop(sendto(fd, bytes, &to, plain).at("sendto")?),
+        _ => drop(sendto(fd, bytes, to, plain).at("sendto")?),
     }
     Ok(())
 }
 
 #[cfg(target_os = "linux")]
-fn several(fd: i32, parts: &[IoSlice<'_>; 1], to: SockaddrStorage) -> Result<(), ProbeError> {
+fn several<Address: SockaddrLike + Copy>(
+    fd: i32,
+    parts: &[IoSlice<'_>; 1],
+    to: Address,
+) -> Result<(), ProbeError> {
     use nix::sys::socket::{ControlMessage, MultiHeaders, sendmmsg};
-    let mut headers = MultiHeaders::<SockaddrStorage>::preallocate(1, None);
+    let mut headers = MultiHeaders::<Address>::preallocate(1, None);
     let none: [ControlMessage<'_>; 0] = [];
     let sent = sendmmsg(fd, &mut headers, [parts], [Some(to)], none, MsgFlags::empty());
     sent.at("sendmmsg").map(drop)
 }
 
 #[cfg(not(target_os = "linux"))]
-fn several(_: i32, _: &[IoSlice<'_>; 1], _: SockaddrStorage) -> Result<(), ProbeError> {
+fn several<Address>(_: i32, _: &[IoSlice<'_>; 1], _: Address) -> Result<(), ProbeError> {
     Err(UsageError::bad("via", "sendmmsg exists on Linux only").into())
 }

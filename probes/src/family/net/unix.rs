@@ -5,11 +5,12 @@ use std::os::fd::OwnedFd;
 
 use nix::sys::socket::sockopt::SendTimeout;
 use nix::sys::socket::{
-    AddressFamily, Backlog, MsgFlags, SockFlag, SockType, UnixAddr, accept, bind, connect, listen,
-    sendto, setsockopt, socket,
+    AddressFamily, Backlog, SockFlag, SockType, UnixAddr, accept, bind, connect, listen,
+    setsockopt, socket,
 };
 use nix::sys::time::{TimeVal, TimeValLike};
 
+use super::udp::by_call;
 use super::{CONNECT_MS, greet};
 use crate::args::ProbeArguments;
 use crate::outcome::{CallContext, ProbeError, ProbeResult, done};
@@ -36,7 +37,8 @@ pub(crate) fn abstract_connect(args: &ProbeArguments) -> ProbeResult {
 pub(crate) fn unix_dgram_send(args: &ProbeArguments) -> ProbeResult {
     let address = bound_to(args.path()?)?;
     let socket = open(SockType::Datagram)?;
-    sendto(raw(&socket), args.bytes("text"), &address, MsgFlags::empty()).at("sendto")?;
+    let via = args.maybe("via").and_then(OsStr::to_str).unwrap_or("sendto");
+    by_call(&socket, &address, args.bytes("text"), via)?;
     done()
 }
 
