@@ -11,6 +11,7 @@ use crate::control::scopes_sockets;
 use crate::mechanism::{BY_BUBBLEWRAP, PROFILES, mechanism};
 use crate::policy::MechanismName;
 use crate::request::RunJob;
+use crate::sys;
 
 /// The enforcer of a claim.
 #[derive(Clone, Copy, PartialEq, Eq)]
@@ -48,7 +49,7 @@ const CLAIMS: &[(&str, ClaimProvider, ClaimLevel)] = &[
     ("net.host", Any, Enforced),
     ("net.proxy", Boxed, Enforced),
     ("net.domains", Boxed, Enforced),
-    ("unix_socket.filter", Boxed, Partial),
+    ("unix_socket.filter", Boxed, Enforced),
     ("unix_socket.abstract", Boxed, Enforced),
     ("env.inherit", Any, Enforced),
     ("env.allowlist", Any, Enforced),
@@ -145,7 +146,7 @@ pub(crate) const LIMITS: [&str; 11] = [
     "A second mount of the same file outside the view is not masked.",
     "Protected and denied names that the host itself makes during a run are not held: what is in them can be read and written.",
     "Protected names are those directly below the workspace and the writable roots; in the directories below these, repositories that exist at the start are protected as well, and nothing else.",
-    "Host unix sockets bound after the start, under a relative name, or in another network namespace are not masked; /run holds nothing inside but links to what can be read.",
+    "/run holds nothing inside but links to what can be read.",
     "A denied path that is a symbolic link in a writable root is refused.",
     "Directories above a denied path inside a writable root are mount points, and so is a root that lies in no other: renames and hard links across them fail (EXDEV, EBUSY).",
     "Run by uid 0 the command has no capabilities: it can give no file another owner, and files of other users are what their mode says.",
@@ -174,6 +175,7 @@ pub(crate) fn claims(name: MechanismName) -> impl Iterator<Item = (&'static str,
         let own = mechanism.own_level(claim, *by == Boxed);
         let level = own.unwrap_or_else(|| match *claim {
             "unix_socket.abstract" if !scopes_sockets() => Partial,
+            "unix_socket.filter" if !sys::tells_sockets() => Partial,
             claim if MEDIATED.contains(&claim) && !mechanism.mediates() => ClaimLevel::None,
             _ => *level,
         });

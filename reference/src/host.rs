@@ -99,6 +99,8 @@ pub(crate) struct HostSnapshot {
     pub(crate) tree: Option<WorkspaceTree>,
     /// Path sockets that are bound on the host.
     pub(crate) sockets: Vec<PathBuf>,
+    /// A command's sockets can be told from the host's.
+    pub(crate) tells_sockets: bool,
     /// The host has refused to mount a fresh `/proc`.
     pub(crate) lacks_proc: bool,
 }
@@ -122,6 +124,7 @@ impl HostSnapshot {
             knobs: KNOBS.iter().map(PathBuf::from).filter(|path| path.exists()).collect(),
             resolver: std::fs::canonicalize("/etc/resolv.conf").ok(),
             sockets: sockets::bound(),
+            tells_sockets: sys::tells_sockets(),
             ..Self::default()
         };
         let denied = policy.deny_read.iter().chain(&policy.deny_write).map(WirePath::as_path);

@@ -141,6 +141,20 @@ impl<'a> SandboxInit<'a> {
         self.held.is_some()
     }
 
+    /// Puts this stage under the command's rules about abstract sockets, where it connects in the
+    /// command's place.
+    fn scope_self(&self) -> io::Result<()> {
+        let scope = self.lockdown.as_ref().and_then(|lockdown| lockdown.scope.as_ref());
+        let reaches = self.held.is_some_and(|held| held.sockets.is_some());
+        match scope.filter(|_| reaches && !fault!("mediate.unscoped")) {
+            None => Ok(()),
+            Some(scope) => {
+                sys::gain_nothing()?;
+                sys::restrict_self(scope)
+            }
+        }
+    }
+
     /// The numbers of the descriptors that must stay open.
     pub(crate) fn descriptors(&self) -> Vec<RawFd> {
         let scope = self.lockdown.as_ref().and_then(|lockdown| lockdown.scope.as_ref());
@@ -206,6 +220,7 @@ pub(crate) fn serve(mut inner: SandboxInit<'_>) -> io::Result<()> {
     if !fault!("mechanism.init-dumpable") {
         sys::hide_memory()?;
     }
+    inner.scope_self()?;
     let children = ChildEvents::listen()?;
     let ledger = inner.ledger.take();
     let mediation = inner.held.map(|held| Mediation::prepare(held, ledger)).transpose()?;

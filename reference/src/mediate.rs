@@ -1,18 +1,23 @@
-//! Mediation of names that do not exist yet: the calls that make or move names come to pid 1, which
-//! decides on the place they mean and carries them out itself, on the object it decided about. A
-//! call is never let through after a check, as the object could be another one by then.
+//! Mediation of names that do not exist yet, and of sockets: the calls that make or move names or
+//! reach sockets come to pid 1, which decides on the place they mean and carries them out itself, on
+//! the object it decided about. A call is not let through after a check, as the object could be another
+//! one by then; only calls on sockets that lead to no path are, where no other thread could put
+//! another socket in their place.
 
 mod broker;
 mod caller;
 mod calls;
 mod emulate;
 mod filter;
+mod messages;
 mod mounts;
 mod moves;
 mod open;
 mod refusal_log;
 mod rules;
 mod serve;
+mod socket_calls;
+mod socket_register;
 mod sticky;
 mod walk;
 

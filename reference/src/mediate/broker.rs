@@ -14,8 +14,10 @@ use super::calls::PathArgument;
 use super::mounts::MountTable;
 use super::refusal_log::RefusalLog;
 use super::rules::{AbsenceRules, DevicePath, RuleMatch};
+use super::socket_register::SocketRegister;
 use super::sticky::StickyProtection;
 use super::walk::{PathWalk, PinnedName};
+use crate::sys;
 
 /// The result of a successful call.
 #[derive(Debug)]
@@ -24,6 +26,10 @@ pub(super) enum CallAnswer {
     Done,
     /// A descriptor of this for the caller, closed on exec or not.
     Descriptor(OwnedFd, bool),
+    /// A number.
+    Count(usize),
+    /// The caller's own call goes on.
+    OwnCall,
     /// Another thread answers.
     Later,
 }
@@ -41,6 +47,16 @@ pub(super) enum NewEntry {
     Pointing,
 }
 
+/// The parts of a broker that are prepared before the command is started.
+#[derive(Debug)]
+pub(super) struct BrokerParts {
+    pub(super) rules: AbsenceRules,
+    pub(super) mounts: MountTable,
+    pub(super) sockets: Option<SocketRegister>,
+    pub(super) ledger: Option<RefusalLog>,
+    pub(super) root: OwnedFd,
+}
+
 /// The rules, and the resources for enforcing them.
 #[derive(Debug)]
 pub(super) struct SyscallBroker {
@@ -48,6 +64,8 @@ pub(super) struct SyscallBroker {
     pub(super) rules: AbsenceRules,
     pub(super) mounts: MountTable,
     pub(super) sticky: StickyProtection,
+    /// Whose sockets are whose, where that is asked about.
+    pub(super) sockets: Option<SocketRegister>,
     /// The log of refusals, if there is one.
     pub(super) ledger: Option<RefusalLog>,
     /// The root, pinned: where absolute paths need no directory of the caller's.
@@ -60,6 +78,14 @@ pub(super) struct SyscallBroker {
 }
 
 impl SyscallBroker {
+    /// Creates the broker of the calls that come to `listener`.
+    pub(super) fn new(listener: OwnedFd, parts: BrokerParts) -> Self {
+        let BrokerParts { rules, mounts, sockets, ledger, root } = parts;
+        let (sticky, gate) = (StickyProtection::read(), RwLock::new(()));
+        let foreign = !sys::is_shown_as_itself();
+        Self { listener, rules, mounts, sticky, sockets, ledger, root, gate, foreign }
+    }
+
     /// The path at `named` and the directory it starts at.
     pub(super) fn path(
         &self,

@@ -38,6 +38,8 @@ pub(super) struct ThreadStatus {
     pub(super) shown: Pid,
     /// The mode bits that it never gives.
     pub(super) umask: Mode,
+    /// It is the only thread of its process.
+    pub(super) alone: bool,
 }
 
 impl<'a> CallingThread<'a> {
@@ -48,7 +50,12 @@ impl<'a> CallingThread<'a> {
         listener: BorrowedFd<'a>,
         foreign: bool,
     ) -> Self {
-        Self { thread: notice.thread, waits: Some((listener, notice.id)), foreign }
+        Self::waiting(notice.thread, (listener, notice.id), foreign)
+    }
+
+    /// The `thread` whose call, by its listener and id, `waits`.
+    pub(super) fn waiting(thread: Pid, waits: (BorrowedFd<'a>, u64), foreign: bool) -> Self {
+        Self { thread, waits: Some(waits), foreign }
     }
 
     /// The thread's number in `/proc`.
@@ -93,6 +100,17 @@ impl<'a> CallingThread<'a> {
         if read == length { Ok(bytes) } else { Err(Errno::EFAULT) }
     }
 
+    /// The address of a socket at `address`, of `length` bytes, which the kernel reads as 32 bits
+    /// with a sign.
+    pub(super) fn address(self, address: u64, length: u64) -> nix::Result<Vec<u8>> {
+        /// Bytes of the longest address.
+        const LONGEST: u64 = 128;
+        match u64::from(length as u32) {
+            length @ ..=LONGEST => self.memory(address, length as usize),
+            _ => Err(Errno::EINVAL),
+        }
+    }
+
     /// The directory that relative paths start at: a descriptor's, or the working directory.
     pub(super) fn base(self, number: RawFd) -> nix::Result<OwnedFd> {
         match number {
@@ -113,8 +131,15 @@ impl<'a> CallingThread<'a> {
     }
 
     /// A copy of its descriptor `number`.
-    pub(super) fn descriptor(self, number: RawFd, process: Pid) -> nix::Result<OwnedFd> {
-        self.read(|| notify::take_descriptor(self.thread, process, number))
+    pub(super) fn descriptor(self, number: RawFd) -> nix::Result<OwnedFd> {
+        let process = || self.status().map(|status| status.process);
+        let taken = self.read(|| notify::take_descriptor(self.thread, process, number));
+        taken.map_err(|errno| if errno == Errno::ENOENT { Errno::EBADF } else { errno })
+    }
+
+    /// Writes `bytes` to its memory at `address`.
+    pub(super) fn write(self, address: u64, bytes: &[u8]) -> nix::Result<()> {
+        self.read(|| notify::write_memory(self.thread, address, bytes))
     }
 
     /// Its process and umask.
@@ -144,7 +169,8 @@ fn status(text: &str) -> Option<ThreadStatus> {
     let shown = Pid::from_raw(value("Tgid:")?.parse().ok()?);
     // From the namespace of this `/proc` inwards.
     let process = value("NStgid:")?.split_whitespace().next_back()?.parse().ok()?;
-    Some(ThreadStatus { process: Pid::from_raw(process), shown, umask })
+    let alone = value("Threads:")? == "1";
+    Some(ThreadStatus { process: Pid::from_raw(process), shown, umask, alone })
 }
 
 /// The fifth number after the command's name, which is in brackets and may hold anything.
@@ -161,10 +187,14 @@ mod tests {
 
     #[test]
     fn a_status_is_read() {
-        let text = "Name:\tx\nUmask:\t0027\nState:\tR\nTgid:\t12\nPid:\t13\nNStgid:\t12\t3\n";
+        let text =
+            "Name:\tx\nUmask:\t0027\nState:\tR\nTgid:\t12\nPid:\t13\nNStgid:\t12\t3\nThreads:\t1\n";
         let [shown, process] = [12, 3].map(Pid::from_raw);
-        let expected = ThreadStatus { process, shown, umask: Mode::from_bits_truncate(0o27) };
+        let expected =
+            ThreadStatus { process, shown, umask: Mode::from_bits_truncate(0o27), alone: true };
         assert_eq!(status(text), Some(expected));
+        let more = ThreadStatus { alone: false, ..expected };
+        assert_eq!(status(&text.replace("Threads:\t1", "Threads:\t11")), Some(more));
         assert_eq!(status("Name:\tx\nTgid:\t12\n"), None);
     }
 

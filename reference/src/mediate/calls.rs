@@ -1,4 +1,4 @@
-//! The calls that make or move names: their numbers, and their arguments.
+//! The calls that make or move names or reach sockets: their numbers, and their arguments.
 
 use std::ffi::c_long;
 use std::os::fd::RawFd;
@@ -27,6 +27,14 @@ pub(super) enum MediatedCall {
     Remove { at: PathArgument, flags: i32 },
     /// Binds a socket, which makes a name where its address is a path.
     Bind { socket: RawFd, address: u64, length: u64 },
+    /// Connects a socket.
+    Connect { socket: RawFd, address: u64, length: u64 },
+    /// Sends one message of `size` bytes.
+    SendTo { socket: RawFd, data: u64, size: u64, flags: i32, address: u64, length: u64 },
+    /// Sends messages with their headers at `headers`: one, or a counted number.
+    Send { socket: RawFd, headers: u64, count: Option<u32>, flags: i32 },
+    /// Makes a process that shares its descriptors with its parent.
+    ShareDescriptors { flags: u32 },
 }
 
 const HERE: RawFd = libc::AT_FDCWD;
@@ -40,7 +48,6 @@ pub(super) const ALWAYS: &[c_long] = &[
     #[cfg(not(target_arch = "riscv64"))]
     libc::SYS_renameat,
     libc::SYS_renameat2,
-    libc::SYS_bind,
     #[cfg(target_arch = "x86_64")]
     libc::SYS_creat,
     #[cfg(target_arch = "x86_64")]
@@ -54,6 +61,12 @@ pub(super) const ALWAYS: &[c_long] = &[
     #[cfg(target_arch = "x86_64")]
     libc::SYS_rename,
 ];
+
+/// The call that makes a name, and that makes a socket one of the sandbox's own.
+pub(super) const BINDING: &[c_long] = &[libc::SYS_bind];
+
+/// Calls that can have an address, which lies in memory.
+pub(super) const REACHING: &[c_long] = &[libc::SYS_connect, libc::SYS_sendmsg, libc::SYS_sendmmsg];
 
 /// Calls that are mediated where an existing object must not be removed.
 pub(super) const REMOVING: &[c_long] = &[
@@ -86,7 +99,27 @@ impl MediatedCall {
             libc::SYS_renameat2 => Self::Rename { from: at(a, b), to: at(c, d), flags: e as u32 },
             libc::SYS_unlinkat => Self::Remove { at: at(a, b), flags: c as i32 },
             libc::SYS_bind => Self::Bind { socket: a as RawFd, address: b, length: c },
-            number => return Self::plain(number, notice.args),
+            libc::SYS_clone => Self::ShareDescriptors { flags: a as u32 },
+            number => match Self::reaching(number, notice.args) {
+                Some(call) => call,
+                None => return Self::plain(number, notice.args),
+            },
+        })
+    }
+
+    /// The calls that can have an address.
+    fn reaching(number: c_long, [a, b, c, d, e, f]: [u64; 6]) -> Option<Self> {
+        let socket = a as RawFd;
+        Some(match number {
+            libc::SYS_connect => Self::Connect { socket, address: b, length: c },
+            libc::SYS_sendto => {
+                Self::SendTo { socket, data: b, size: c, flags: d as i32, address: e, length: f }
+            }
+            libc::SYS_sendmsg => Self::Send { socket, headers: b, count: None, flags: c as i32 },
+            libc::SYS_sendmmsg => {
+                Self::Send { socket, headers: b, count: Some(c as u32), flags: d as i32 }
+            }
+            _ => return None,
         })
     }
 
@@ -121,7 +154,9 @@ mod tests {
 
     #[test]
     fn every_call_that_comes_is_understood() {
-        let numbers = ALWAYS.iter().chain(REMOVING).chain(OPENING.iter().map(|(number, _)| number));
+        let others = [libc::SYS_sendto, libc::SYS_clone];
+        let numbers = ALWAYS.iter().chain(REMOVING).chain(BINDING).chain(REACHING).chain(&others);
+        let numbers = numbers.chain(OPENING.iter().map(|(number, _)| number));
         for number in numbers {
             let thread = nix::unistd::Pid::this();
             let notice = SeccompNotification { id: 1, thread, number: *number, args: [7; 6] };

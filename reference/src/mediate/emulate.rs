@@ -16,14 +16,18 @@ use super::walk::{PathWalk, PinnedName, kind};
 use crate::sys::notify;
 
 impl SyscallBroker {
-    /// Carries out `call` (no opening one) for `caller`.
+    /// Carries out `call`, which makes or moves a name and does not open, for `caller`.
     pub(super) fn act(
         &self,
         caller: CallingThread<'_>,
         call: MediatedCall,
     ) -> nix::Result<CallAnswer> {
         let done = match call {
-            MediatedCall::Open { .. } => Err(Errno::ENOSYS),
+            MediatedCall::Open { .. }
+            | MediatedCall::Connect { .. }
+            | MediatedCall::SendTo { .. }
+            | MediatedCall::Send { .. }
+            | MediatedCall::ShareDescriptors { .. } => Err(Errno::ENOSYS),
             MediatedCall::Mkdir { at, mode } => self.mkdir(caller, at, mode),
             MediatedCall::Mknod { at, mode, device } => self.mknod(caller, at, mode, device),
             MediatedCall::Symlink { target, at } => self.symlink(caller, target, at),
@@ -166,19 +170,9 @@ impl SyscallBroker {
         address: u64,
         length: u64,
     ) -> nix::Result<()> {
-        /// Bytes of the longest address.
-        const LONGEST: u64 = 128;
         let status = caller.status()?;
-        let socket = caller.descriptor(socket, status.process).map_err(|errno| match errno {
-            Errno::ENOENT => Errno::EBADF,
-            other => other,
-        })?;
-        // The kernel reads the length as 32 bits with a sign.
-        let length = u64::from(length as u32);
-        if length > LONGEST {
-            return Err(Errno::EINVAL);
-        }
-        let address = caller.memory(address, length as usize)?;
+        let socket = caller.descriptor(socket)?;
+        let address = caller.address(address, length)?;
         match path_in(&address) {
             None => notify::bind(&socket, &address),
             Some(path) => {
@@ -208,13 +202,15 @@ impl SyscallBroker {
         }
         if walk.handmade {
             // The text means something else to us than to the caller.
-            let address = pinned_address(&spot)?;
-            return notify::bind(socket, &address);
+            notify::bind(socket, &pinned_address(&spot)?)?;
+        } else {
+            // The caller's own text, as others will ask the socket for it. The lock keeps
+            // directories from being moved and links from being made meanwhile.
+            fchdir(base.as_fd())?;
+            notify::bind(socket, address)?;
         }
-        // The caller's own text, as others will ask the socket for it. The lock keeps directories
-        // from being moved and links from being made meanwhile.
-        fchdir(base.as_fd())?;
-        notify::bind(socket, address)
+        self.sockets.iter().for_each(|sockets| sockets.note(socket, &spot, &self.mounts));
+        Ok(())
     }
 }
 
@@ -250,7 +246,7 @@ pub(super) fn own_path(object: BorrowedFd<'_>) -> nix::Result<CString> {
 }
 
 /// The path in a unix socket's address, if it is one with a path.
-fn path_in(address: &[u8]) -> Option<&[u8]> {
+pub(super) fn path_in(address: &[u8]) -> Option<&[u8]> {
     let (family, path) = address.split_first_chunk::<2>()?;
     let unix = i32::from(u16::from_ne_bytes(*family)) == libc::AF_UNIX;
     let path = path.split(|byte| *byte == 0).next()?;

@@ -2,7 +2,8 @@
 
 use std::ffi::{c_long, c_uint};
 
-use super::calls::{ALWAYS, OPENING, REMOVING};
+use super::calls::{ALWAYS, BINDING, OPENING, REACHING, REMOVING};
+use crate::plan::ForbiddenNames;
 use crate::sys::notify::Step;
 
 /// Calls that the kernel seems not to have: `openat2` has its flags in memory, where no filter
@@ -29,7 +30,7 @@ const CLOSED: [c_long; 10] = [
 const SUBVOLUMES: [u32; 5] = [0x9401, 0x940e, 0x9417, 0x9418, 0xbc10];
 
 /// Namespaces in which the command could mount or change its root.
-const NAMESPACES: u32 = (libc::CLONE_NEWUSER | libc::CLONE_NEWNS) as u32;
+pub(super) const NAMESPACES: u32 = (libc::CLONE_NEWUSER | libc::CLONE_NEWNS) as u32;
 
 const NUMBER: u32 = 0;
 const ASK: u32 = libc::SECCOMP_RET_USER_NOTIF;
@@ -46,18 +47,33 @@ fn argument(index: u8) -> u32 {
     FIRST + 8 * u32::from(index) + high_first
 }
 
-/// Builds the program; `keeps` if calls that remove a name are mediated as well. The filter below
-/// it has rejected other architectures and x32 already.
-pub(super) fn program(keeps: bool) -> Vec<Step> {
+/// Builds the program for what is `held`. The filter below it has rejected other architectures and
+/// x32 already.
+pub(super) fn program(held: &ForbiddenNames) -> Vec<Step> {
     let mut steps = vec![load(NUMBER)];
-    let ends = |numbers: &[c_long], with: u32| -> Vec<Step> {
-        numbers
-            .iter()
-            .filter(|number| !dropped!("mediated-calls", number))
-            .flat_map(|number| [unless(libc::BPF_JEQ, *number as u32, 1), end(with)])
-            .collect()
-    };
-    steps.extend(ends(ALWAYS, ASK));
+    steps.extend(ends(BINDING, ASK));
+    if held.sockets.is_some() {
+        steps.extend(sockets());
+    }
+    if held.holds_names() {
+        steps.extend(names(held.keeps()));
+    }
+    steps.push(end(PASS));
+    steps
+}
+
+/// Ends each of `numbers` with `with`.
+fn ends(numbers: &[c_long], with: u32) -> Vec<Step> {
+    numbers
+        .iter()
+        .filter(|number| !dropped!("mediated-calls", number))
+        .flat_map(|number| [unless(libc::BPF_JEQ, *number as u32, 1), end(with)])
+        .collect()
+}
+
+/// The steps for calls that make and move names, or remove them where some must be kept.
+fn names(keeps: bool) -> Vec<Step> {
+    let mut steps = ends(ALWAYS, ASK);
     if keeps && !fault!("mediate.removals") {
         steps.extend(ends(REMOVING, ASK));
     }
@@ -79,7 +95,56 @@ pub(super) fn program(keeps: bool) -> Vec<Step> {
     if !fault!("mediate.subvolumes") {
         steps.extend(subvolumes());
     }
+    steps
+}
+
+/// The high half of the flags, which the kernel does not read, of the one `sendmsg` that passes: by it
+/// the listener goes to the supervisor, before anyone is there to be asked. [`all_asked`] ends that.
+pub(super) const UNASKED: u32 = 0x6c69_7374;
+
+/// Builds the program that refuses the `sendmsg` that the other one passes.
+pub(super) fn all_asked() -> Vec<Step> {
+    let mut steps = vec![load(NUMBER)];
+    steps.extend(marked(refuse(libc::EINVAL)));
     steps.push(end(PASS));
+    steps
+}
+
+/// Ends the marked `sendmsg` with `with`.
+fn marked(with: u32) -> [Step; 5] {
+    [
+        unless(libc::BPF_JEQ, libc::SYS_sendmsg as u32, 4),
+        load(argument(2) ^ 4),
+        unless(libc::BPF_JEQ, UNASKED, 1),
+        end(with),
+        load(NUMBER),
+    ]
+}
+
+/// The steps for calls that reach a socket by its address. A `sendto` without one passes; whether
+/// the others have one is in memory. Processes that share descriptors are told of.
+fn sockets() -> Vec<Step> {
+    let mut steps = marked(PASS).to_vec();
+    steps.extend(ends(REACHING, ASK));
+    if !dropped!("mediated-calls", &libc::SYS_sendto) {
+        steps.extend([
+            unless(libc::BPF_JEQ, libc::SYS_sendto as u32, 6),
+            load(argument(4)),
+            unless(libc::BPF_JEQ, 0, 3),
+            load(argument(4) ^ 4),
+            unless(libc::BPF_JEQ, 0, 1),
+            end(PASS),
+            end(ASK),
+        ]);
+    }
+    steps.extend([
+        unless(libc::BPF_JEQ, libc::SYS_clone as u32, 5),
+        load(argument(0)),
+        unless(libc::BPF_JSET, libc::CLONE_FILES as u32, 2),
+        if_not(libc::BPF_JSET, libc::CLONE_THREAD as u32, 1),
+        end(ASK),
+        load(NUMBER),
+    ]);
     steps
 }
 

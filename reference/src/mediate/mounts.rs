@@ -10,7 +10,7 @@ use std::os::unix::ffi::{OsStrExt, OsStringExt};
 use std::path::{Path, PathBuf};
 
 use super::rules::DevicePath;
-use crate::sys::notify;
+use crate::sys::{notify, socket_table::BoundObject};
 
 /// One mount of our namespace.
 #[derive(Debug, PartialEq, Eq)]
@@ -41,6 +41,17 @@ impl MountTable {
     pub(super) fn place(&self, directory: BorrowedFd<'_>) -> Option<DevicePath> {
         let mount = self.0.get(&notify::mount_of(directory).ok()?)?;
         mount.place(&path_of(directory).ok()?)
+    }
+
+    /// Returns the object that `file` leads to as the kernel's table of sockets names it; `None` if it
+    /// is on no mount of this namespace.
+    pub(super) fn object(&self, file: BorrowedFd<'_>) -> Option<BoundObject> {
+        let device = self.0.get(&notify::mount_of(file).ok()?)?.device;
+        let (major, minor) = ((device >> 32) as u32, device as u32);
+        let shown = fs::read_to_string(format!("/proc/self/fdinfo/{}", file.as_raw_fd())).ok()?;
+        let inode: u64 =
+            shown.lines().find_map(|line| line.strip_prefix("ino:"))?.trim().parse().ok()?;
+        Some(BoundObject { device: major << 20 | minor, inode: inode as u32 })
     }
 
     /// Returns the mounts below `path`: the relative path, and the mounted directory of which file

@@ -201,7 +201,9 @@ impl SyscallBroker {
         let listener = self.listener.as_fd();
         match result {
             Ok(CallAnswer::Later) => {}
+            Ok(CallAnswer::OwnCall) => notify::let_go_on(listener, id),
             Ok(CallAnswer::Done) => notify::answer(listener, id, Ok(0)),
+            Ok(CallAnswer::Count(count)) => notify::answer(listener, id, Ok(count as i64)),
             Err(errno) => notify::answer(listener, id, Err(errno)),
             Ok(CallAnswer::Descriptor(file, close_on_exec)) => {
                 let given = notify::hand_over(listener, id, file.as_fd(), close_on_exec);

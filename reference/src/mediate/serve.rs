@@ -4,7 +4,7 @@ use std::ffi::CString;
 use std::io;
 use std::os::fd::{AsFd, OwnedFd};
 use std::path::{Path, PathBuf};
-use std::sync::{Arc, RwLock};
+use std::sync::Arc;
 
 use nix::errno::Errno;
 use nix::fcntl::{OFlag, OpenHow, ResolveFlag, open, openat2};
@@ -12,7 +12,7 @@ use nix::sched::{CloneFlags, unshare};
 use nix::sys::resource::{Resource, setrlimit};
 use nix::sys::stat::Mode;
 
-use super::broker::SyscallBroker;
+use super::broker::{BrokerParts, SyscallBroker};
 use super::caller::CallingThread;
 use super::calls::MediatedCall;
 use super::filter;
@@ -20,14 +20,11 @@ use super::mounts::{MountTable, bytes};
 use super::open::OpenCall;
 use super::refusal_log::RefusalLog;
 use super::rules::{AbsenceRule, AbsenceRules, DevicePath, PatternAnchor, ProfiledSubtree};
-use super::sticky::StickyProtection;
-use crate::control::{self, ControlEvent, InitReport};
+use super::socket_register::SocketRegister;
+use crate::control;
 use crate::plan::{AbsenceReason, AbsentName, ForbiddenNames, FuturePattern, ProfileBound};
 use crate::policy::path_glob::GlobMatch;
-use crate::sys::{
-    self,
-    notify::{self, SeccompNotification, Step},
-};
+use crate::sys::notify::{self, SeccompNotification, Step};
 
 /// Threads that serve calls.
 const WORKERS: usize = 2;
@@ -37,15 +34,13 @@ const STACK: usize = 256 << 10;
 /// Everything it takes, prepared before the command is started.
 #[derive(Debug)]
 pub(crate) struct Mediation {
-    rules: AbsenceRules,
-    mounts: MountTable,
-    root: OwnedFd,
     program: Vec<Step>,
+    /// Names are held.
+    names: bool,
     /// The socket pair by which the command sends the listener.
     sender: OwnedFd,
     receiver: OwnedFd,
-    /// The log of refusals, if there is one.
-    ledger: Option<RefusalLog>,
+    parts: BrokerParts,
 }
 
 impl Mediation {
@@ -69,33 +64,38 @@ impl Mediation {
         let free = if fault!("mediate.free-places") { Vec::new() } else { free };
         let rules = AbsenceRules::new(rules, anchors, estates).with_free(free);
         let (sender, receiver) = control::pair()?;
-        let program = filter::program(held.keeps());
-        Ok(Self { rules, mounts, root, program, sender, receiver, ledger })
+        let names = held.holds_names();
+        let sockets = held.sockets.as_deref().map(|listed| SocketRegister::new(listed, names));
+        let program = filter::program(held);
+        let parts = BrokerParts { rules, mounts, sockets, ledger, root };
+        Ok(Self { program, names, sender, receiver, parts })
     }
 
     /// Puts this process, which is to be the command, under the rules. Files that the kernel makes
-    /// of a dying process have names as well, so there are none.
+    /// of a dying process have names as well, so there are none where names are held.
     pub(crate) fn hold(&self) -> nix::Result<()> {
-        setrlimit(Resource::RLIMIT_CORE, 0, 0)?;
+        if self.names {
+            setrlimit(Resource::RLIMIT_CORE, 0, 0)?;
+        }
         let listener = notify::listen(&self.program)?;
-        control::hand_over(&self.sender, InitReport::Hello, &listener).map_err(|_| Errno::EPIPE)
+        if self.parts.sockets.is_none() {
+            return notify::pass_on(&self.sender, &listener, 0);
+        }
+        notify::pass_on(&self.sender, &listener, filter::UNASKED)?;
+        notify::restrict(&filter::all_asked())
     }
 
     /// Serves the calls of the command, which was started, until this process ends.
     pub(crate) fn serve(self) -> io::Result<()> {
-        let Self { rules, mounts, root, sender, receiver, ledger, .. } = self;
+        let Self { sender, receiver, parts, .. } = self;
         drop(sender);
         // It was sent before the command was executed, which we waited for.
-        let ControlEvent::Report(_, Some(listener)) = control::next_report(&receiver)? else {
+        let Some(listener) = notify::passed_on(&receiver)? else {
             return Err(io::Error::other("the listener did not come"));
         };
         // Where the kernel cannot, more callers are interrupted before they are heard.
         let _as_ever = notify::wake_beside_callers(listener.as_fd());
-        let sticky = StickyProtection::read();
-        let gate = RwLock::new(());
-        let foreign = !sys::is_shown_as_itself();
-        let desk = SyscallBroker { listener, rules, mounts, sticky, ledger, root, gate, foreign };
-        let desk = Arc::new(desk);
+        let desk = Arc::new(SyscallBroker::new(listener, parts));
         for number in 0..WORKERS {
             let desk = Arc::clone(&desk);
             let worker =
@@ -192,7 +192,10 @@ fn serve(desk: &Arc<SyscallBroker>, notice: &SeccompNotification) {
         Some(MediatedCall::Open { at, flags, mode }) => {
             desk.open(caller, notice.id, at, OpenCall::new(flags, mode))
         }
-        Some(call) => desk.act(caller, call),
+        Some(call) => match desk.reach(caller, notice.id, call) {
+            None => desk.act(caller, call),
+            Some(reached) => reached,
+        },
     };
     desk.answer(notice.id, result);
 }

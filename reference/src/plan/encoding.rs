@@ -17,6 +17,8 @@ const REASONS: [(AbsenceReason, u8); 4] = [
 /// The letter of a place that is free, and of a pattern.
 const FREE: u8 = b'f';
 const PATTERN: u8 = b'g';
+/// The letter of a socket that may be reached; with an empty path, that others may not.
+const SOCKET: u8 = b's';
 /// The bytes of a flag, cleared and set.
 const FLAGS: [u8; 2] = [b'0', b'1'];
 
@@ -37,6 +39,10 @@ impl ForbiddenNames {
             entry(letter.unwrap_or(b'd'), [*folds, false], path, "");
         }
         self.free.iter().for_each(|path| entry(FREE, [false; 2], path, ""));
+        if let Some(sockets) = &self.sockets {
+            let all = std::iter::once(Path::new("")).chain(sockets.iter().map(PathBuf::as_path));
+            all.for_each(|path| entry(SOCKET, [false; 2], path, ""));
+        }
         for FuturePattern { glob, folds, hides } in &self.globs {
             entry(PATTERN, [*folds, *hides], glob.base(), &glob.to_string());
         }
@@ -55,6 +61,8 @@ impl ForbiddenNames {
             let [folds, hides] = [0, 1].map(|at| flags.get(at) == Some(&FLAGS[1]));
             match letter {
                 [FREE] => held.free.push(path),
+                [SOCKET] if path.as_os_str().is_empty() => held.sockets = Some(Vec::new()),
+                [SOCKET] => held.sockets.as_mut()?.push(path),
                 [PATTERN] => {
                     let glob =
                         PathGlob::parse(std::str::from_utf8(pattern).ok()?).ok()?.based(path);
@@ -92,6 +100,7 @@ mod tests {
             free: vec!["/w/.inferoa/tmp".into()],
             globs: vec![FuturePattern { glob, folds: true, hides: false }],
             profile: None,
+            sockets: Some(vec!["/run/s".into()]),
         }
     }
 

@@ -63,9 +63,17 @@ pub(crate) struct ForbiddenNames {
     pub(crate) globs: Vec<FuturePattern>,
     /// A profile.
     pub(crate) profile: Option<ProfileBound>,
+    /// Sockets of the host that may be reached, where others are kept from the command by what they
+    /// are.
+    pub(crate) sockets: Option<Vec<PathBuf>>,
 }
 
 impl ForbiddenNames {
+    /// Returns whether names are held.
+    pub(crate) fn holds_names(&self) -> bool {
+        !self.names.is_empty() || !self.globs.is_empty() || self.profile.is_some()
+    }
+
     /// Returns whether an existing object must not be removed.
     pub(crate) fn keeps(&self) -> bool {
         self.names.iter().any(|name| name.by == AbsenceReason::Link)
@@ -73,6 +81,6 @@ impl ForbiddenNames {
 
     /// Returns whether nothing has to be held.
     pub(crate) fn is_empty(&self) -> bool {
-        self.names.is_empty() && self.globs.is_empty() && self.profile.is_none()
+        !self.holds_names() && self.sockets.is_none()
     }
 }

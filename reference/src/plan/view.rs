@@ -44,7 +44,7 @@ pub(super) fn view(
         (matches!(step, ViewStep::Seal(_)), !first, step.path().components().count())
     });
     let steps = skeleton::with_directories(steps);
-    Ok(View { steps, mediate: scene.mediated(), host_network, egress: None })
+    Ok(View { steps, mediate: scene.mediated()?, host_network, egress: None })
 }
 
 impl ViewStep {
@@ -365,8 +365,9 @@ impl<'a> ViewContext<'a> {
         read.chain(write.cloned().map(ViewStep::BindReadOnly)).collect()
     }
 
-    /// Returns the absent names that could be created. Elsewhere no name can be created anyway.
-    fn mediated(&self) -> ForbiddenNames {
+    /// Returns the absent names that could be created, and where the host can tell sockets apart the
+    /// ones that may be reached. Elsewhere no name can be created anyway.
+    fn mediated(&self) -> Result<ForbiddenNames, Refusal> {
         let names = self.denies.absent.iter().filter(|name| self.is_makeable(&name.path)).cloned();
         let later = self.denies.later.iter().filter(|_| !fault!("plan.later-patterns"));
         let later = later.filter(|later| {
@@ -383,7 +384,8 @@ impl<'a> ViewContext<'a> {
         let free = reopened.map(|path| path.as_path().to_owned());
         let free = free.filter(|path| names.iter().any(|name| path.starts_with(&name.path)));
         let free = free.collect();
-        ForbiddenNames { names, free, globs: later.cloned().collect(), profile }
+        let sockets = self.host.tells_sockets.then(|| self.listed_sockets()).transpose()?;
+        Ok(ForbiddenNames { names, free, globs: later.cloned().collect(), profile, sockets })
     }
 
     /// The workspace, if it is under a profile.

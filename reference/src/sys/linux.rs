@@ -168,6 +168,12 @@ pub(crate) fn restrict_self(ruleset: &OwnedFd) -> io::Result<()> {
         .map(drop)
 }
 
+/// Returns whether the sockets of a command can be told from others: its calls can come to us, and the
+/// kernel says where a socket is bound.
+pub(crate) fn tells_sockets() -> bool {
+    super::notify::can_listen() && super::socket_table::is_there()
+}
+
 /// Returns whether the file system of `directory` declares that it ignores case: by the directory's
 /// own flag (ext4, f2fs), or by a type that always does.
 pub(crate) fn ignores_case(directory: &std::path::Path) -> bool {

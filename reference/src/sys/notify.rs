@@ -1,11 +1,12 @@
 //! Seccomp user notification, and reading the memory of callers.
 
 use std::ffi::{c_int, c_long};
-use std::io::IoSliceMut;
+use std::io::{IoSlice, IoSliceMut};
 use std::os::fd::{AsFd, AsRawFd, BorrowedFd, FromRawFd, OwnedFd, RawFd};
 
 use nix::errno::Errno;
-use nix::sys::uio::{RemoteIoVec, process_vm_readv};
+use nix::sys::socket::{ControlMessageOwned, MsgFlags, recvmsg};
+use nix::sys::uio::{RemoteIoVec, process_vm_readv, process_vm_writev};
 use nix::unistd::Pid;
 
 use super::{capabilities, set_capabilities};
@@ -45,6 +46,57 @@ pub(crate) fn listen(program: &[Step]) -> nix::Result<OwnedFd> {
     let fd = Errno::result(fd)?;
     // SAFETY: the kernel just made this descriptor for us.
     Ok(unsafe { OwnedFd::from_raw_fd(fd as RawFd) })
+}
+
+/// Installs `program`, which sends no call here, for this thread and its children.
+pub(crate) fn restrict(program: &[Step]) -> nix::Result<()> {
+    let length = u16::try_from(program.len()).map_err(|_| Errno::EINVAL)?;
+    let program = libc::sock_fprog { len: length, filter: program.as_ptr().cast_mut() };
+    let set = libc::SECCOMP_SET_MODE_FILTER;
+    // SAFETY: the program lives through the call, which copies it.
+    Errno::result(unsafe { libc::syscall(libc::SYS_seccomp, set, 0, &raw const program) }).map(drop)
+}
+
+/// Sends `listener` over `socket`, by a call whose flags have the high half `mark`.
+pub(crate) fn pass_on(socket: &OwnedFd, listener: &OwnedFd, mark: u32) -> nix::Result<()> {
+    /// A control message with one descriptor.
+    #[repr(C, align(8))]
+    struct Passed {
+        head: libc::cmsghdr,
+        number: RawFd,
+        _end: u32,
+    }
+    // SAFETY: all zeroes is a valid head, filled below.
+    let head: libc::cmsghdr = unsafe { std::mem::zeroed() };
+    let mut passed = Passed { head, number: listener.as_raw_fd(), _end: 0 };
+    passed.head.cmsg_len = (size_of::<libc::cmsghdr>() + size_of::<RawFd>()) as _;
+    (passed.head.cmsg_level, passed.head.cmsg_type) = (libc::SOL_SOCKET, libc::SCM_RIGHTS);
+    let mut data = IoSlice::new(b"!");
+    // SAFETY: all zeroes is a valid header of an empty message.
+    let mut header: libc::msghdr = unsafe { std::mem::zeroed() };
+    (header.msg_iov, header.msg_iovlen) = ((&raw mut data).cast(), 1);
+    header.msg_control = (&raw mut passed).cast();
+    header.msg_controllen = size_of::<Passed>() as _;
+    let flags = libc::MSG_NOSIGNAL as u64 | u64::from(mark) << 32;
+    // SAFETY: the header leads to a slice and a control message that live through the call.
+    let sent =
+        unsafe { libc::syscall(libc::SYS_sendmsg, socket.as_raw_fd(), &raw const header, flags) };
+    Errno::result(sent).map(drop)
+}
+
+/// Waits for the listener that comes over `socket`; `None` if its other end was closed first.
+pub(crate) fn passed_on(socket: &OwnedFd) -> nix::Result<Option<OwnedFd>> {
+    let mut byte = [0];
+    let mut parts = [IoSliceMut::new(&mut byte)];
+    let mut space = nix::cmsg_space!(RawFd);
+    let flags = MsgFlags::MSG_CMSG_CLOEXEC;
+    let received = recvmsg::<()>(socket.as_raw_fd(), &mut parts, Some(&mut space), flags)?;
+    let number = received.cmsgs()?.find_map(|part| match part {
+        ControlMessageOwned::ScmRights(fds) => fds.first().copied(),
+        _ => None,
+    });
+    // SAFETY: the kernel just made this descriptor for us.
+    Ok(number.map(|number| unsafe { OwnedFd::from_raw_fd(number) }))
 }
 
 /// Has a call wake a waiting thread on the processor of the caller, which goes to sleep there (Linux
@@ -121,6 +173,48 @@ pub(crate) fn answer(listener: BorrowedFd<'_>, id: u64, answer: Result<i64, Errn
     let _gone = unsafe { libc::ioctl(listener.as_raw_fd(), request, &raw const answer) };
 }
 
+/// Has the caller's own call go on. Only for calls whose effect was decided on nothing that anyone can
+/// still change.
+pub(crate) fn let_go_on(listener: BorrowedFd<'_>, id: u64) {
+    let flags = libc::SECCOMP_USER_NOTIF_FLAG_CONTINUE as u32;
+    let answer = libc::seccomp_notif_resp { id, val: 0, error: 0, flags };
+    let request = libc::SECCOMP_IOCTL_NOTIF_SEND as _;
+    // SAFETY: the answer lives through the call, which reads it.
+    let _gone = unsafe { libc::ioctl(listener.as_raw_fd(), request, &raw const answer) };
+}
+
+/// Returns whether a command's calls can come here: the kernel has it, and no filter that is in effect
+/// sends them elsewhere already. Where there are filters, that is found by trying, in another process.
+pub(crate) fn can_listen() -> bool {
+    static FOUND: std::sync::OnceLock<bool> = std::sync::OnceLock::new();
+    *FOUND.get_or_init(|| {
+        let flags =
+            libc::SECCOMP_FILTER_FLAG_NEW_LISTENER | libc::SECCOMP_FILTER_FLAG_WAIT_KILLABLE_RECV;
+        let (set, none) = (libc::SECCOMP_SET_MODE_FILTER, std::ptr::null::<libc::sock_fprog>());
+        // SAFETY: without a program the call fails, by EFAULT where it knows the flags.
+        let known = unsafe { libc::syscall(libc::SYS_seccomp, set, flags, none) };
+        let status = std::fs::read_to_string("/proc/thread-self/status").unwrap_or_default();
+        let unfiltered = status.lines().any(|line| line == "Seccomp_filters:\t0");
+        Errno::result(known) == Err(Errno::EFAULT) && (unfiltered || listens())
+    })
+}
+
+/// Tries to listen in a process that ends at once.
+fn listens() -> bool {
+    let pass = libc::sock_filter {
+        code: (libc::BPF_RET | libc::BPF_K) as u16,
+        jt: 0,
+        jf: 0,
+        k: libc::SECCOMP_RET_ALLOW,
+    };
+    let tried = || i32::from(super::gain_nothing().and_then(|()| listen(&[pass])).is_err());
+    let process = super::fork_into(nix::sched::CloneFlags::empty(), tried);
+    let ended = process.map(|(_, process)| super::reap_process(&process));
+    ended.is_ok_and(|ended| {
+        ended.is_ok_and(|ended| ended.is_some_and(|ended| ended.code() == Some(0)))
+    })
+}
+
 /// Adds a descriptor of `file` to the caller's table; returns its number there. The call still
 /// waits.
 pub(crate) fn hand_over(
@@ -148,9 +242,29 @@ pub(crate) fn read_memory(thread: Pid, address: u64, into: &mut [u8]) -> nix::Re
     process_vm_readv(thread, &mut [IoSliceMut::new(into)], &from)
 }
 
+/// Writes to memory of `thread` from `address`, all or an error.
+pub(crate) fn write_memory(thread: Pid, address: u64, bytes: &[u8]) -> nix::Result<()> {
+    let base = usize::try_from(address).map_err(|_| Errno::EFAULT)?;
+    let to = [RemoteIoVec { base, len: bytes.len() }];
+    let written = process_vm_writev(thread, &[IoSlice::new(bytes)], &to)?;
+    if written == bytes.len() { Ok(()) } else { Err(Errno::EFAULT) }
+}
+
+/// Sends SIGPIPE to `thread`, as a call of its own would.
+pub(crate) fn break_pipe(process: Pid, thread: Pid) {
+    // SAFETY: tgkill takes three numbers.
+    let _gone = unsafe {
+        libc::syscall(libc::SYS_tgkill, process.as_raw(), thread.as_raw(), libc::SIGPIPE)
+    };
+}
+
 /// A copy of descriptor `number` of `thread`, or of its process on kernels before 6.9.
-pub(crate) fn take_descriptor(thread: Pid, process: Pid, number: RawFd) -> nix::Result<OwnedFd> {
-    let opened = open_process(thread, THREAD).or_else(|_| open_process(process, 0))?;
+pub(crate) fn take_descriptor(
+    thread: Pid,
+    process: impl Fn() -> nix::Result<Pid>,
+    number: RawFd,
+) -> nix::Result<OwnedFd> {
+    let opened = open_process(thread, THREAD).or_else(|_| open_process(process()?, 0))?;
     // SAFETY: pidfd_getfd takes three numbers and returns a new descriptor.
     let fd = unsafe { libc::syscall(libc::SYS_pidfd_getfd, opened.as_raw_fd(), number, 0) };
     let fd = Errno::result(fd)?;

@@ -10,6 +10,8 @@ mod poller;
 #[cfg(test)]
 pub(crate) mod raw;
 mod shared_vm;
+pub(crate) mod socket_table;
+pub(crate) mod sockets;
 mod status;
 mod visible_pid;
 

@@ -9,7 +9,7 @@ use nix::errno::Errno;
 use serde_json::{Value, json};
 
 use crate::bed::{BUBBLEWRAP, Bed, NAMESPACES, ORDINARY};
-use crate::{denied, deputy, faithful, killed, races};
+use crate::{denied, deputy, faithful, killed, races, sockets};
 
 /// Acts by name.
 pub(crate) fn run(name: &str, words: &[String]) {
@@ -22,6 +22,8 @@ pub(crate) fn run(name: &str, words: &[String]) {
         "waiting" => faithful::act_waiting(),
         "race" => races::act(&words[0], words[1].parse().unwrap()),
         "loop" => killed::act(),
+        "reach" => sockets::act_reach(words),
+        "exchange" => sockets::act_exchange(),
         other => panic!("no act {other}"),
     }
 }

@@ -28,6 +28,8 @@ mod killed;
 #[cfg(target_os = "linux")]
 mod races;
 #[cfg(target_os = "linux")]
+mod sockets;
+#[cfg(target_os = "linux")]
 mod sys;
 #[cfg(target_os = "linux")]
 mod tools;
@@ -47,6 +49,7 @@ fn main() {
         faithful::trials,
         killed::trials,
         races::trials,
+        sockets::trials,
         tools::trials,
     ];
     let trials = tables.into_iter().flat_map(|table| table()).collect();

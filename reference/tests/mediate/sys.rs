@@ -28,7 +28,12 @@ impl Shared {
 
     /// Puts `text` and its NUL there, byte by byte.
     pub(crate) fn write(&self, text: &CStr) {
-        for (to, byte) in self.0.iter().zip(text.to_bytes_with_nul()) {
+        self.put(0, text.to_bytes_with_nul());
+    }
+
+    /// Puts `bytes` at `offset`, one by one.
+    pub(crate) fn put(&self, offset: usize, bytes: &[u8]) {
+        for (to, byte) in self.0[offset..].iter().zip(bytes) {
             to.store(*byte, Ordering::Relaxed);
         }
     }
