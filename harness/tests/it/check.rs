@@ -58,8 +58,8 @@ fn a_good_manifest_behaves() {
 )]
 #[case::environment("  --clearenv\n", "", "env.allowlist                  enforced  fails")]
 #[case::grant(
-    "policy.mode == \"workspace_write\"",
-    "false",
+    "\"--bind\" if rule.write else \"--ro-bind\"",
+    "\"--ro-bind\"",
     "fs.write                       enforced  fails"
 )]
 #[case::unsaid(
