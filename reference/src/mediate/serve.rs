@@ -100,7 +100,7 @@ impl Mediation {
             let desk = Arc::clone(&desk);
             let worker =
                 std::thread::Builder::new().stack_size(STACK).name(format!("names{number}"));
-            worker.spawn(move || work(&desk))?;
+            worker.spawn(move || work(&desk, number == 0))?;
         }
         Ok(())
     }
@@ -168,12 +168,13 @@ fn innermost(path: &Path) -> nix::Result<(OwnedFd, PathBuf)> {
 
 /// Serves calls for ever. A worker that fails ends the whole box: otherwise a call would stay
 /// unanswered.
-fn work(desk: &Arc<SyscallBroker>) {
-    let _end = SandboxEnded;
-    // Its own umask and working directory.
-    if unshare(CloneFlags::CLONE_FS).is_err() {
+fn work(desk: &Arc<SyscallBroker>, is_first: bool) {
+    // Its own umask and working directory. Where the host's filter refuses that, as those of containers
+    // do, one worker alone has those of the process, which nothing else here uses.
+    if unshare(CloneFlags::CLONE_FS).is_err() && !is_first {
         return;
     }
+    let _end = SandboxEnded;
     let _as_ever = notify::take_short_turns();
     loop {
         match notify::next(desk.listener.as_fd()) {
