@@ -7,14 +7,17 @@ mod bounded_run;
 pub(crate) mod bubblewrap;
 mod failure;
 mod helper_program;
-#[cfg_attr(not(target_os = "linux"), path = "unsupported/landlock.rs")]
+#[cfg(target_os = "linux")]
 pub(crate) mod landlock;
-#[cfg_attr(not(target_os = "linux"), path = "unsupported/namespaces.rs")]
+#[cfg(target_os = "linux")]
 pub(crate) mod namespaces;
 mod path_text;
 pub(crate) mod seatbelt;
 mod temp_directory;
 pub(crate) mod unconfined;
+#[cfg(not(target_os = "linux"))]
+#[path = "unsupported/mechanism.rs"]
+mod unsupported;
 mod userns;
 
 pub(crate) use failure::MechanismFailure;
@@ -82,8 +85,12 @@ pub(crate) trait PreparedRun {
 /// Returns the mechanism called `name`.
 pub(crate) fn mechanism(name: MechanismName) -> &'static dyn Mechanism {
     match name {
+        #[cfg(not(target_os = "linux"))]
+        MechanismName::Namespaces | MechanismName::Landlock => &unsupported::UnsupportedMechanism,
+        #[cfg(target_os = "linux")]
         MechanismName::Namespaces => &namespaces::NamespacesMechanism,
         MechanismName::Bubblewrap => &bubblewrap::BubblewrapMechanism,
+        #[cfg(target_os = "linux")]
         MechanismName::Landlock => &landlock::LandlockMechanism,
         MechanismName::Seatbelt => &seatbelt::SeatbeltMechanism,
         MechanismName::Unconfined => &unconfined::UnconfinedMechanism,

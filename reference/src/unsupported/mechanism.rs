@@ -1,4 +1,4 @@
-//! A substitute for the mechanism `landlock`, which is Linux's.
+//! A substitute for the mechanisms `namespaces` and `landlock`, which are Linux's.
 
 use boxproof_cases::protocol::{ClaimLevel, ErrorKind};
 
@@ -7,18 +7,17 @@ use crate::error::Refusal;
 use crate::plan::Plan;
 use crate::request::RunJob;
 
-pub(crate) use self::UnsupportedLandlock as LandlockMechanism;
-
 /// Refuses every plan.
-pub(crate) struct UnsupportedLandlock;
+pub(crate) struct UnsupportedMechanism;
 
-impl Mechanism for UnsupportedLandlock {
+impl Mechanism for UnsupportedMechanism {
     fn prepare<'a>(
         &self,
         _job: &'a RunJob,
         _plan: &'a Plan,
     ) -> Result<Box<dyn PreparedRun + 'a>, Refusal> {
-        Err(Refusal::new(ErrorKind::Unavailable, "Landlock is part of Linux; use seatbelt"))
+        let message = "namespaces and Landlock are parts of Linux; use seatbelt";
+        Err(Refusal::new(ErrorKind::Unavailable, message))
     }
 
     fn own_level(&self, _claim: &str, _boxed: bool) -> Option<ClaimLevel> {
