@@ -2,6 +2,7 @@
 //! with the reasons, links and dates that people wrote before. Pure.
 
 mod globs;
+mod races;
 mod write;
 
 use std::collections::BTreeSet;
@@ -11,6 +12,7 @@ use boxproof_reports::{CaseRow, UserKind, Verdict};
 
 use crate::known::{CivilDate, IdPattern, KnownRow, RunSetting, SystemName};
 
+use races::RaceRows;
 pub use write::text;
 
 /// The results of one run.
@@ -69,14 +71,16 @@ pub fn update(
     runs: &[MeasuredRun<'_>],
     options: UpdateOptions,
 ) -> Vec<KnownRow> {
+    let races = races::races(old, runs, options);
     let mut items: Vec<KnownItem> =
-        runs.iter().flat_map(|run| found(run, runs, old, options)).collect();
+        runs.iter().flat_map(|run| found(run, (runs, &races), old, options)).collect();
     let ids: Vec<&str> = suite.cases.iter().map(|case| case.id.as_str()).collect();
     items.extend(old.iter().flat_map(|row| kept(row, &ids, runs)));
     items.sort();
     items.dedup_by(|a, b| KnownItem { message: String::new(), ..a.clone() } == unspoken(b));
     let mut rows: Vec<KnownRow> =
         globs::rows(suite, both_users(items), runs).into_iter().filter_map(row).collect();
+    rows.extend(races.rows);
     rows.sort_by_key(|row| {
         (row.case.to_string(), row.user, row.version.clone(), row.os, row.verdict)
     });
@@ -90,19 +94,20 @@ fn unspoken(item: &KnownItem) -> KnownItem {
 /// The failures of one run.
 fn found(
     run: &MeasuredRun<'_>,
-    runs: &[MeasuredRun<'_>],
+    (runs, races): (&[MeasuredRun<'_>], &RaceRows),
     old: &[KnownRow],
     options: UpdateOptions,
 ) -> Vec<KnownItem> {
     let written = |row: &&&CaseRow| {
-        row.verdict.is_failure() || (options.unlearnt && row.verdict.is_unlearnt())
+        let counts = row.verdict.is_failure() || (options.unlearnt && row.verdict.is_unlearnt());
+        counts && !races.speak_for(&row.id, &run.setting)
     };
     let item = |row: &&CaseRow| {
         let before = old.iter().find(|known| {
             known.applies(&run.setting)
                 && known.case.matches(&row.id)
-                && known.verdict == row.verdict
-                && known.signature == row.reason
+                && known.verdict == Some(row.verdict)
+                && known.signature.as_deref() == Some(row.reason.as_str())
         });
         let version = before.and_then(|known| known.version.clone());
         KnownItem {
@@ -143,6 +148,10 @@ fn only_this_version(
 
 /// Returns the items of `row` for cases and users that no run measured.
 fn kept(row: &KnownRow, ids: &[&str], runs: &[MeasuredRun<'_>]) -> Vec<KnownItem> {
+    // Races are kept on their own.
+    let (Some(verdict), Some(signature)) = (row.verdict, &row.signature) else {
+        return Vec::new();
+    };
     let users = [UserKind::Root, UserKind::Ordinary];
     let users = users.into_iter().filter(|user| row.user.is_none_or(|only| only == *user));
     let of_user = |user: UserKind| {
@@ -154,8 +163,8 @@ fn kept(row: &KnownRow, ids: &[&str], runs: &[MeasuredRun<'_>]) -> Vec<KnownItem
             move |id: &&str| row.case.matches(id) && !here.iter().any(|run| settles(run, id));
         let item = move |id: &str| KnownItem {
             case: id.to_owned(),
-            verdict: row.verdict,
-            signature: row.signature.clone(),
+            verdict,
+            signature: signature.clone(),
             scope: RowScope { user: Some(user), version: row.version.clone(), os: row.os },
             words: Some(failure_notes(row)),
             message: String::new(),
@@ -219,8 +228,9 @@ fn row(item: KnownItem) -> Option<KnownRow> {
     Some(KnownRow {
         // An id or a glob of ours is always one.
         case: IdPattern::try_from(item.case).ok()?,
-        verdict: item.verdict,
-        signature: item.signature,
+        verdict: Some(item.verdict),
+        signature: Some(item.signature),
+        any_of: Vec::new(),
         reason: words.reason,
         link: words.link,
         expires: words.expires,

@@ -1,6 +1,7 @@
 //! Known failures: the known faults of a backend, kept beside its manifest. The type is [`KnownFailures`].
 
 mod date;
+mod known_outcome;
 
 use std::path::Path;
 
@@ -12,6 +13,7 @@ use schemars::JsonSchema;
 use serde::Deserialize;
 
 pub use date::CivilDate;
+pub use known_outcome::KnownOutcome;
 
 /// Backends that show that the harness is right; a known failure there would hide that it is not.
 const NEVER: &[&str] = &[
@@ -62,9 +64,14 @@ pub struct KnownRow {
     /// The cases: an id, or a glob over ids.
     pub case: IdPattern,
     /// The verdict they come to.
-    pub verdict: Verdict,
+    #[serde(default)]
+    pub verdict: Option<Verdict>,
     /// The reason code the verdict comes with; another one is another failure.
-    pub signature: String,
+    #[serde(default)]
+    pub signature: Option<String>,
+    /// The outcomes of a race, in the place of `verdict` and `signature`: a run shows one of them.
+    #[serde(default)]
+    pub any_of: Vec<KnownOutcome>,
     /// The reason, for people.
     pub reason: String,
     /// The report of the failure.
@@ -228,16 +235,17 @@ impl KnownFailures {
         let rows = self.rows.iter().filter(of_case);
         let mut live = rows.filter(|row| !row.is_expired(&setting.today));
         if found.verdict == Verdict::Pass {
-            return live
-                .next()
-                .map_or((Outcome::Expected, None), |row| (Outcome::Xpass, Some(row)));
+            let rows: Vec<&KnownRow> = live.collect();
+            return match rows.first() {
+                Some(row) if !rows.iter().any(|row| row.says(found)) => (Outcome::Xpass, Some(row)),
+                _ => (Outcome::Expected, None),
+            };
         }
         if !found.verdict.is_failure() && !found.verdict.is_unlearnt() {
             return (Outcome::Expected, None);
         }
-        let same =
-            |row: &&KnownRow| row.verdict == found.verdict && row.signature == found.signature;
-        live.find(same).map_or((Outcome::Unexpected, None), |row| (Outcome::Xfail, Some(row)))
+        let known = live.find(|row| row.says(found));
+        known.map_or((Outcome::Unexpected, None), |row| (Outcome::Xfail, Some(row)))
     }
 
     /// Rows that should not be there any more. `ids` are those of the whole suite, `found` what
@@ -277,18 +285,30 @@ impl KnownRow {
     /// Returns the properties that must differ between two rows.
     fn key(&self) -> impl PartialEq + '_ {
         let setting = (self.user, self.version.as_deref(), self.os);
-        (self.case.to_string(), self.verdict, self.signature.as_str(), setting)
+        (self.case.to_string(), self.verdict, self.signature.as_deref(), setting)
     }
 
     fn fault(&self) -> Option<&'static str> {
-        let can_be_known = self.verdict.is_failure() || self.verdict.is_unlearnt();
-        if !can_be_known {
-            return Some("only failures, inconclusive and error can be known");
-        }
-        if self.signature.trim().is_empty() || self.reason.trim().is_empty() {
+        if self.reason.trim().is_empty() {
             return Some("signature and reason say something");
         }
-        None
+        match (self.verdict, &self.signature, self.any_of.as_slice()) {
+            (Some(verdict), Some(signature), []) => known_outcome::fault(verdict, signature),
+            (None, None, [_, ..]) => known_outcome::fault_of_race(&self.any_of),
+            _ => Some("a row has `verdict` and `signature`, or `any_of`"),
+        }
+    }
+
+    /// Returns whether the row lists the outcome `found`.
+    pub fn says(&self, found: CaseOutcome<'_>) -> bool {
+        let is_only = self.verdict == Some(found.verdict)
+            && self.signature.as_deref() == Some(found.signature);
+        is_only || self.any_of.iter().any(|outcome| outcome.is(found))
+    }
+
+    /// Returns whether its cases come to several outcomes.
+    pub fn is_race(&self) -> bool {
+        !self.any_of.is_empty()
     }
 
     /// Returns whether the row is meant for these circumstances.
@@ -319,8 +339,7 @@ impl KnownRow {
     fn has_drifted(&self, found: &[CaseOutcome<'_>]) -> bool {
         let here = found.iter().filter(|found| self.case.matches(found.case));
         let mut failed = here.filter(|found| found.verdict.is_failure()).peekable();
-        failed.peek().is_some()
-            && !failed.any(|f| f.verdict == self.verdict && f.signature == self.signature)
+        failed.peek().is_some() && !failed.any(|found| self.says(*found))
     }
 }
 
@@ -435,8 +454,33 @@ mod tests {
         let known = known();
         let row = known.rows().iter().find(|row| row.case.matches(case)).unwrap();
         let verdict = serde_json::from_value(verdict.into()).unwrap();
-        let found = CaseOutcome { case, verdict, signature: &row.signature };
+        let found = CaseOutcome { case, verdict, signature: row.signature.as_deref().unwrap() };
         assert_eq!(known.outcome(found, &setting).0, outcome);
+    }
+
+    const RACE: &str = "
+- case: exec/ended/hup
+  any_of:
+  - {verdict: leak, signature: left-behind, seen: 2}
+  - {verdict: pass, seen: 1}
+  reason: The helper is slower than the check at times.
+";
+
+    #[rstest]
+    #[case(Verdict::Pass, "", Outcome::Expected, 0)]
+    #[case(Verdict::Leak, "left-behind", Outcome::Xfail, 0)]
+    #[case(Verdict::Leak, "process", Outcome::Unexpected, 1)]
+    #[case(Verdict::UnderBlock, "oracle", Outcome::Unexpected, 1)]
+    fn a_race_comes_to_one_of_its_outcomes(
+        #[case] verdict: Verdict,
+        #[case] signature: &str,
+        #[case] outcome: Outcome,
+        #[case] stale: usize,
+    ) {
+        let known = KnownFailures::parse(Path::new("box.known.yaml"), RACE, "box").unwrap();
+        let found = CaseOutcome { case: "exec/ended/hup", verdict, signature };
+        assert_eq!(known.outcome(found, &usual()).0, outcome);
+        assert_eq!(known.stale(&["exec/ended/hup"], &[found], &usual()).len(), stale);
     }
 
     #[rstest]
@@ -487,6 +531,29 @@ mod tests {
         "known.yaml:3: row 2, fs/mkdir: the same"
     )]
     #[case("2026-06-01", "2027-02-29", "is no day")]
+    #[case("verdict: leak, signature: process", "verdict: leak", "or `any_of`")]
+    #[case("verdict: leak, signature: process", "any_of: [{verdict: pass, seen: 1}]", "two")]
+    #[case("process, reason", "process, any_of: [{verdict: pass, seen: 1}], reason", "or `any_of`")]
+    #[case(
+        "verdict: leak, signature: process",
+        "any_of: [{verdict: pass, seen: 1}, {verdict: pass, seen: 2}]",
+        "once"
+    )]
+    #[case(
+        "verdict: leak, signature: process",
+        "any_of: [{verdict: pass, seen: 1}, {verdict: unsupported, signature: x, seen: 2}]",
+        "can be known"
+    )]
+    #[case(
+        "verdict: leak, signature: process",
+        "any_of: [{verdict: pass, seen: 1}, {verdict: leak, seen: 2}]",
+        "say something"
+    )]
+    #[case(
+        "verdict: leak, signature: process",
+        "any_of: [{verdict: pass, seen: 0}, {verdict: leak, signature: process, seen: 2}]",
+        "expected a nonzero u32"
+    )]
     fn faults_are_told(#[case] from: &str, #[case] to: &str, #[case] message: &str) {
         let text = ROWS.replace(from, to);
         let error = KnownFailures::parse(Path::new("box.known.yaml"), &text, "box").unwrap_err();

@@ -7,7 +7,7 @@ use boxproof_reports::{Level, Outcome, TwinState};
 use rstest::rstest;
 
 use super::*;
-use crate::known::KnownFailures;
+use crate::known::{KnownFailures, KnownOutcome};
 
 /// A case of its own, a table of three, and another table.
 fn suite() -> Suite {
@@ -75,8 +75,14 @@ fn rendered_rows(rows: &[KnownRow]) -> Vec<String> {
     let row = |row: &KnownRow| {
         let user = row.user.map(|user| format!(" {}", user.keyword())).unwrap_or_default();
         let version = row.version.as_ref().map(|v| format!(" {v}")).unwrap_or_default();
-        let (verdict, signature) = (row.verdict, &row.signature);
-        format!("{} {verdict} {signature}{user}{version}: {}", row.case, row.reason)
+        let race = |outcome: &KnownOutcome| {
+            format!("{} {} {}x", outcome.verdict, outcome.signature, outcome.seen)
+        };
+        let outcome = match (row.verdict, &row.signature) {
+            (Some(verdict), Some(signature)) => format!("{verdict} {signature}"),
+            _ => row.any_of.iter().map(race).collect::<Vec<_>>().join(" or "),
+        };
+        format!("{} {outcome}{user}{version}: {}", row.case, row.reason)
     };
     rows.iter().map(row).collect()
 }
@@ -195,6 +201,39 @@ fn what_only_one_version_gets_wrong_names_it() {
     let found = rendered_rows(&update(&suite(), &[], &runs, UpdateOptions::default()));
     assert_eq!(found, ["fs/one leak left-behind root 1.0: Seen: what fs/one showed"]);
 }
+
+#[rstest]
+#[case("[]", &["leak left-behind", "leak left-behind"], "fs/one leak left-behind root: Seen: what fs/one showed")]
+#[case("[]", &["leak left-behind", "inconclusive no-record"], "fs/one leak left-behind root: Seen: what fs/one showed")]
+#[case("[]", &["leak left-behind", "pass", "pass"], "fs/one pass  2x or leak left-behind 1x root: Seen: what fs/one showed")]
+#[case("[]", &["leak left-behind", "under-block oracle"], "fs/one under-block oracle 1x or leak left-behind 1x root: Seen: what fs/one showed")]
+#[case(RACE, &["pass"], "fs/one pass  2x or leak left-behind 2x root: A race.")]
+#[case(RACE, &["contract exit"], "fs/one pass  1x or contract exit 1x or leak left-behind 2x root: A race.")]
+#[case(RACE, &["inconclusive no-record"], "fs/one pass  1x or leak left-behind 2x root: A race.")]
+fn outcomes_of_a_race_are_counted(#[case] old: &str, #[case] seen: &[&str], #[case] wanted: &str) {
+    let measured: Vec<_> = seen.iter().map(|seen| rows(&format!("fs/one {seen}"))).collect();
+    let run = |rows: &'static [CaseRow]| MeasuredRun {
+        setting: setting(UserKind::Root, "1.0"),
+        rows: rows.iter().collect(),
+    };
+    let runs: Vec<_> = measured.into_iter().map(|rows| run(rows.leak())).collect();
+    let found = update(&suite(), &known(old), &runs, UpdateOptions::default());
+    assert_eq!(rendered_rows(&found), [wanted]);
+    assert_eq!(rendered_rows(&known(&text("box", &found))), [wanted]);
+}
+
+#[test]
+fn a_race_that_no_run_measured_stays() {
+    let wanted = "fs/one leak left-behind 2x or pass  1x root: A race.";
+    assert_eq!(after(RACE, "fs/table/a pass"), [wanted]);
+}
+
+const RACE: &str = "
+- case: fs/one
+  any_of: [{verdict: leak, signature: left-behind, seen: 2}, {verdict: pass, seen: 1}]
+  reason: A race.
+  user: root
+";
 
 #[test]
 fn what_taught_nothing_is_written_only_when_asked_for() {

@@ -2,7 +2,7 @@
 
 use boxproof_cases::schema::editor_line;
 
-use crate::known::{KNOWN_SCHEMA, KnownRow, SystemName};
+use crate::known::{KNOWN_SCHEMA, KnownOutcome, KnownRow, SystemName};
 
 /// The whole file for the backend called `name`.
 pub fn text(name: &str, rows: &[KnownRow]) -> String {
@@ -23,8 +23,10 @@ pub(super) fn row(row: &KnownRow) -> String {
     });
     let members = [
         ("- case", Some(row.case.to_string())),
-        ("  verdict", Some(row.verdict.keyword().to_owned())),
-        ("  signature", Some(row.signature.clone())),
+        ("  verdict", row.verdict.map(|verdict| verdict.keyword().to_owned())),
+        ("  signature", row.signature.clone()),
+    ];
+    let notes = [
         ("  reason", Some(row.reason.clone())),
         ("  link", row.link.clone()),
         ("  expires", row.expires.as_ref().map(ToString::to_string)),
@@ -32,8 +34,27 @@ pub(super) fn row(row: &KnownRow) -> String {
         ("  version", row.version.clone()),
         ("  os", os),
     ];
-    let present = members.into_iter().filter_map(|(name, value)| Some((name, value?)));
-    present.map(|(name, value)| format!("{name}: {}\n", scalar(&value))).collect()
+    let line = |(name, value): (&str, Option<String>)| {
+        value.map(|value| format!("{name}: {}\n", scalar(&value)))
+    };
+    let lines = members.into_iter().filter_map(line).chain(race_lines(&row.any_of));
+    lines.chain(notes.into_iter().filter_map(line)).collect()
+}
+
+/// Writes the outcomes of a race, a line each.
+fn race_lines(outcomes: &[KnownOutcome]) -> impl Iterator<Item = String> {
+    let head = (!outcomes.is_empty()).then(|| "  any_of:\n".to_owned());
+    let line = |outcome: &KnownOutcome| {
+        let (verdict, seen) = (outcome.verdict.keyword(), outcome.seen);
+        match outcome.signature.as_str() {
+            "" => format!("  - {{verdict: {verdict}, seen: {seen}}}\n"),
+            signature => {
+                let signature = scalar(signature);
+                format!("  - {{verdict: {verdict}, signature: {signature}, seen: {seen}}}\n")
+            }
+        }
+    };
+    head.into_iter().chain(outcomes.iter().map(line))
 }
 
 /// Writes `value` such that YAML reads this text and nothing else.
