@@ -14,4 +14,6 @@ pub struct ArmContext<'a> {
     pub run_id: &'a str,
     /// The socket of the process that asked for the arm; when it hangs up, the arm is abandoned.
     pub boss: Option<BorrowedFd<'a>>,
+    /// True if no other program changes the mount table that the worker sees.
+    pub own_mounts: bool,
 }

@@ -90,7 +90,8 @@ fn attempt(
     let root = scene.directory.join(ArmNames::for_run(scene.run_id).root);
     let mut workspace = ArmWorkspace::lay_out(case, &root, scene.probe, scene.run_id)?;
     let baseline = baseline(case, &workspace);
-    let before = oracle::HostBefore::observe_host(case, &workspace, &baseline.mounts)?;
+    let mounts = (baseline.mounts.as_str(), scene.own_mounts);
+    let before = oracle::HostBefore::observe_host(case, &workspace, mounts)?;
     let uid = nix::unistd::geteuid().as_raw();
     let shared = SharedObjects::before_arm();
     let mut runner = Runner { case, kind, backend, scene, uid, state: 0, stalled: Cell::default() };

@@ -121,6 +121,7 @@ fn serve(
         probe: &birthright.probe.path,
         run_id: birthright.run_id,
         boss: Some(boss.as_fd()),
+        own_mounts: place.own_mounts,
     };
     let held = HeldDirectories::open(&[birthright.scratch, place.directory.path()])?;
     let table = || place.own_mounts.then(sweep::mounts);

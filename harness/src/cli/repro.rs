@@ -123,8 +123,13 @@ fn question(
     args: &ReproArgs,
 ) -> Result<i32, CliFailure> {
     let (directory, probe) = scene_of(ArmKind::Confined, scratch)?;
-    let scene =
-        ArmContext { directory: &directory, probe: &probe, run_id: &scratch.run_id, boss: None };
+    let scene = ArmContext {
+        directory: &directory,
+        probe: &probe,
+        run_id: &scratch.run_id,
+        boss: None,
+        own_mounts: false,
+    };
     let (rendered, request) = render_question(case, &scene)
         .map_err(|error| CliFailure::usage(format!("{}: {error}", case.id)))?;
     let (arm, rendered, control) = (ArmKind::Confined, &rendered, None);
@@ -170,8 +175,13 @@ fn rendered(
     (scratch, uid): (&ScratchDirectory, u32),
 ) -> Result<RenderedArm, CliFailure> {
     let (directory, probe) = scene_of(arm, scratch)?;
-    let scene =
-        ArmContext { directory: &directory, probe: &probe, run_id: &scratch.run_id, boss: None };
+    let scene = ArmContext {
+        directory: &directory,
+        probe: &probe,
+        run_id: &scratch.run_id,
+        boss: None,
+        own_mounts: false,
+    };
     render(case, arm, backend, &scene, uid)
         .map_err(|error| CliFailure::usage(format!("{}: {error}", case.id)))
 }

@@ -1,6 +1,6 @@
 //! Reading the oracles: the state of the host before the act, and after it.
 
-use std::collections::{BTreeMap, HashSet};
+use std::collections::BTreeMap;
 use std::io;
 use std::path::{Path, PathBuf};
 
@@ -11,14 +11,15 @@ use memchr::memmem::find;
 use super::stream::RawStreams;
 use crate::execution::OracleReading;
 use crate::plain_file;
-use crate::removal::mount_point;
-use crate::sweep::{self, RunSurvivors, SharedDirectories};
+use crate::sweep::{RunSurvivors, SharedDirectories};
 use crate::workspace::{
     ArmDirectories, ArmWorkspace, DirectoryChange, EntryTree, EntryVisibility, PathSnapshot,
 };
+use mounts::MountsBefore;
 use nearest_directory::NearestDirectory;
 use secret::SecretFiles;
 
+mod mounts;
 mod nearest_directory;
 mod secret;
 mod terminal;
@@ -31,7 +32,7 @@ pub(super) struct HostBefore {
     above: BTreeMap<String, NearestDirectory>,
     trees: BTreeMap<&'static str, EntryTree>,
     secrets: SecretFiles,
-    mounts: String,
+    mounts: MountsBefore,
     shared: SharedDirectories,
 }
 
@@ -76,7 +77,8 @@ impl DirectoryState {
 const COMPARED: [&str; 2] = ["WS", "OUT"];
 
 impl HostBefore {
-    /// Looks at everything the oracles of `case` ask about.
+    /// Looks at everything the oracles of `case` ask about; `mounts` is the mount table, and whether
+    /// it is the worker's own.
     ///
     /// # Errors
     /// An unknown variable, an object that is to stay unchanged and is not there, or what cannot be
@@ -84,7 +86,7 @@ impl HostBefore {
     pub(super) fn observe_host(
         case: &Case,
         workspace: &ArmWorkspace,
-        mounts: &str,
+        (mounts, own): (&str, bool),
     ) -> Result<Self, String> {
         let (mut snapshots, mut above) = (BTreeMap::new(), BTreeMap::new());
         for oracle in &case.expect.oracle {
@@ -111,7 +113,7 @@ impl HostBefore {
             above,
             trees: trees.collect(),
             secrets,
-            mounts: mounts.to_owned(),
+            mounts: MountsBefore::new(mounts, own, workspace),
             shared: SharedDirectories::before_run(
                 case.prepare.as_ref().map(|_| workspace.nonce.as_str()),
             ),
@@ -140,7 +142,7 @@ impl HostBefore {
         leaks.extend(survivors.sockets.iter().map(|socket| workspace.neutral_text(socket)));
         let residue = self.shared.remove_residue(&workspace.nonce);
         leaks.extend(residue.iter().map(|leak| workspace.neutral_text(leak)));
-        leaks.extend(self.changed_mount(&sweep::mounts()));
+        leaks.extend(self.mounts.change());
         leaks.extend(ground.sentences(|sight| sight == EntryVisibility::Clear));
         let spoilt = ground.sentences(|sight| sight != EntryVisibility::Clear).collect();
         let mut after = self.changes(workspace, &ground);
@@ -196,19 +198,6 @@ impl HostBefore {
         }
     }
 
-    /// A mount that is new, or one that was detached.
-    fn changed_mount(&self, now: &str) -> Option<String> {
-        if now == self.mounts {
-            return None;
-        }
-        if let Some(new) = only_in(now, &self.mounts).next() {
-            return Some(format!("a mount outlived the run: {new}"));
-        }
-        // Root's table is its own. From another one the host may have taken something.
-        let gone = only_in(&self.mounts, now).find(|_| nix::unistd::geteuid().is_root())?;
-        Some(format!("a mount was detached in the run: {gone}"))
-    }
-
     fn read(
         &self,
         oracle: &Oracle,
@@ -231,7 +220,7 @@ impl HostBefore {
             Oracle::Displayed(text) => Ok(terminal::displayed(text, workspace)),
             Oracle::Undisplayed(text) => Ok(negated(terminal::displayed(text, workspace))),
             Oracle::TerminalRestored(_) => Ok(terminal::restored(workspace)),
-            Oracle::MountsUnchanged(_) => Ok(match self.changed_mount(&sweep::mounts()) {
+            Oracle::MountsUnchanged(_) => Ok(match self.mounts.change() {
                 Some(mount) => (false, mount),
                 None => (true, "the same mounts".to_owned()),
             }),
@@ -324,16 +313,6 @@ fn before(oracle: &Oracle, place: &Path) -> Result<PathSnapshot, String> {
         return Err(format!("oracle `{oracle}` before the act: {state}"));
     }
     Ok(snapshot)
-}
-
-/// The lines of one mount table that another does not have, and whose mount point is there: a
-/// mount whose point the host removes goes with it.
-fn only_in<'a>(one: &'a str, other: &str) -> impl Iterator<Item = &'a str> {
-    let known: HashSet<&str> = other.lines().collect();
-    let lines: Vec<_> = one.lines().filter(|line| !known.contains(line)).collect();
-    lines
-        .into_iter()
-        .filter(|line| mount_point(line).is_some_and(|point| point.symlink_metadata().is_ok()))
 }
 
 fn exists(path: &str, workspace: &ArmWorkspace, ground: &DirectoryState) -> OracleResult {

@@ -1,5 +1,5 @@
 //! Objects that appear during an arm in places every program of the host shares, and that carry no
-//! nonce: temporary files, System V IPC objects, message queues, keys and abstract sockets. That one appears during
+//! nonce: temporary files, System V IPC objects, message queues, keys, abstract sockets and mounts. That one appears during
 //! an arm is no proof that the arm made it; [`StrayRecurrence`] gathers the proof.
 
 use std::cell::Cell;
@@ -12,7 +12,8 @@ use nix::unistd::geteuid;
 
 use super::sockets;
 use crate::names::OPEN;
-use crate::sys;
+use crate::removal::mount_point;
+use crate::sys::{self, table};
 
 /// Directories in which every program may leave something; message queues show as files.
 const SHARED: [&str; 4] = ["/tmp", "/var/tmp", "/dev/shm", "/dev/mqueue"];
@@ -94,17 +95,25 @@ fn is_there(object: &str) -> bool {
     }
 }
 
-/// The IPC objects and keys of this user, and every abstract socket: nothing tells whose one is.
+/// The IPC objects and keys of this user, and every abstract socket and mount: nothing tells whose
+/// one is.
 fn objects() -> BTreeSet<String> {
     let read = |file: &str| sys::kernel_text(file).unwrap_or_default();
     let uid = geteuid().to_string();
     let mut found: BTreeSet<String> = keys(&read("/proc/keys"), &uid).collect();
     found.extend(abstract_names(sockets::bound()).map(|name| format!("{SOCKET}{name}")));
+    found.extend(mount_points(&table::mounts()));
     for (file, owner, what, remedy) in IPC {
         found
             .extend(ipc(&read(file), owner, &uid).map(|id| format!("{what} {id} ({remedy} {id})")));
     }
     found
+}
+
+/// The mounts of a mount table, by their points.
+fn mount_points(table: &str) -> impl Iterator<Item = String> {
+    let points = table.lines().filter_map(mount_point);
+    points.map(|point| format!("mount {0} (umount {0})", point.display()))
 }
 
 /// The names of `bound` sockets that are abstract; those that the kernel chose, and those that carry
@@ -216,6 +225,9 @@ mod tests {
             0afb I--Q--- 1 perm 3f01 0 0 user      box: 4\n";
         let found: Vec<String> = keys(table, "1500").collect();
         assert_eq!(found, ["key 0af8 of type user (keyctl unlink 0x0af8)"]);
+        let mounts = "121 43 254:0 / /mnt/a\\040b rw - ext4 /dev/vda rw\n";
+        let found: Vec<String> = mount_points(mounts).collect();
+        assert_eq!(found, ["mount /mnt/a b (umount /mnt/a b)"]);
     }
 
     #[test]

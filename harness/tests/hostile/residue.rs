@@ -21,6 +21,7 @@ pub(crate) fn rows() -> Vec<HostileRow> {
         row("fixture-mount", &[User::Root], fixture_mount),
         row("leaves-objects-without-nonce", BOTH, leaves_objects),
         row("objects-of-other-programs", BOTH, objects_of_others),
+        row("mounts-of-other-programs", BOTH, mounts_of_others),
         row("holds-an-abstract-socket", BOTH, holds_socket),
         row("foreign-process-names-run-directory", BOTH, foreign_process),
     ]
@@ -60,6 +61,24 @@ read word < $STATE/$$; exec \"$@\""
     ran.is_bounded();
     assert_eq!(ran.verdict(ALLOWED), "leak left-behind", "{ran:#?}");
     assert_eq!(ran.verdict(DENIED), "under-block oracle", "{ran:#?}");
+}
+
+/// Another program mounts and unmounts on the host all the time.
+fn mounts_of_others(context: &RowContext) {
+    // What is left in the place of a row is told.
+    let place = tempfile::tempdir().unwrap();
+    let busy = "mkdir m; i=0; while [ ! -e end ] && [ $i -lt 5000 ]; do i=$((i + 1)); \
+         mount -t tmpfs none m && sleep 0.01; umount m; done; rmdir m";
+    let mut other = Command::new("sh").current_dir(&place).args(["-c", busy]).spawn().unwrap();
+    let spec = context.native("honest", "", "");
+    let args = context.arguments(&[&spec], &[ALLOWED, OTHER_ALLOWED, DENIED]);
+    let args: Vec<&str> = args.iter().map(String::as_str).collect();
+    let ran = context.finish(context.command(&args));
+    std::fs::write(place.path().join("end"), "").unwrap();
+    other.wait().unwrap();
+    let verdicts = [ALLOWED, OTHER_ALLOWED, DENIED].map(|id| ran.verdict(id));
+    assert_eq!(verdicts[..2], ["pass", "pass"], "{ran:#?}");
+    assert!(!verdicts[2].starts_with("leak"), "{ran:#?}");
 }
 
 /// A program that only names a file below the run's directory lives on.

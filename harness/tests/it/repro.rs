@@ -335,6 +335,7 @@ fn every_case_has_a_script_or_says_why_not() {
             probe: Path::new(BOXPROOF),
             run_id: "bxtest",
             boss: None,
+            own_mounts: false,
         };
         let kinds = [ArmKind::Confined, ArmKind::Control];
         let [confined, control] = kinds.map(|kind| {
@@ -402,6 +403,7 @@ fn every_question_has_a_script_that_asks_it() {
             probe: Path::new(BOXPROOF),
             run_id: "bxtest",
             boss: None,
+            own_mounts: false,
         };
         let (rendered, request) =
             render_question(case, &context).unwrap_or_else(|error| panic!("{}: {error}", case.id));

@@ -10,7 +10,7 @@ use rstest::rstest;
 use super::*;
 use crate::execution::ProcessExit;
 use crate::run::stream::RawStreams;
-use crate::sweep::{RunSurvivors, Survivor};
+use crate::sweep::{self, RunSurvivors, Survivor};
 use crate::testing::case;
 
 const FIXTURE: &str = "fixture: {f: x, d/g: x, secret: $CANARY}\nact: {sh: ': $UNIX'}\n";
@@ -24,7 +24,7 @@ fn after(
     let case = case(&format!("{FIXTURE}expect: {{allowed: {{}}, oracle: [{{{oracle}}}]}}\n"));
     let root = directory.path().join("arm");
     let mut workspace = ArmWorkspace::lay_out(&case, &root, "/p".as_ref(), "bx7").unwrap();
-    let before = HostBefore::observe_host(&case, &workspace, &sweep::mounts()).unwrap();
+    let before = HostBefore::observe_host(&case, &workspace, (&sweep::mounts(), true)).unwrap();
     let (runs, survivors) = act(&workspace);
     before.compare(&case, &mut workspace, &runs, &survivors)
 }
@@ -164,7 +164,7 @@ fn an_oracle_that_cannot_see_anything_is_an_error(#[case] oracle: &str, #[case] 
     let case = case(&format!("{FIXTURE}expect: {{allowed: {{}}, oracle: [{{{oracle}}}]}}\n"));
     let root = directory.path().join("arm");
     let workspace = ArmWorkspace::lay_out(&case, &root, "/p".as_ref(), "bx7").unwrap();
-    let error = HostBefore::observe_host(&case, &workspace, "").err().unwrap();
+    let error = HostBefore::observe_host(&case, &workspace, ("", true)).err().unwrap();
     assert!(error.contains(why), "{error}");
 }
 
