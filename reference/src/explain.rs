@@ -61,6 +61,8 @@ pub(crate) struct CompletedRun<'a> {
     pub(crate) stderr: Option<&'a [u8]>,
     /// Places at which the mechanism recorded a refused creation or removal.
     pub(crate) refused: &'a [PathBuf],
+    /// Bound sockets of the host that the mechanism kept the command from.
+    pub(crate) sockets: &'a [PathBuf],
     /// Paths that protection covers beyond the names directly below the roots.
     pub(crate) held: &'a [PathBuf],
     /// Packets that found no route out of the command's own network; none where they were not
@@ -226,7 +228,9 @@ fn describe_denial(denial: &RunDenial, secrets: &[String]) -> Blocked {
         false => denial.path.as_deref(),
     };
     let path = path.map(|path| hidden(path.to_string_lossy().into_owned()));
-    let what = path.as_deref().or(denial.what).unwrap_or("a place");
+    let socket = path.as_ref().filter(|_| denial.op == Some("connect"));
+    let socket = socket.map(|path| format!("the socket {path} of the host"));
+    let what = socket.as_deref().or(path.as_deref()).or(denial.what).unwrap_or("a place");
     let reason = short(denial.rule.reason(what));
     let op = if fault!("explain.always-read") { Some("read") } else { denial.op };
     blocked(Stage::Runtime, denial.rule, reason, op, path)

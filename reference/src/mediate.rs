@@ -7,6 +7,7 @@
 mod broker;
 mod caller;
 mod calls;
+mod denied_sockets;
 mod emulate;
 mod filter;
 mod messages;
@@ -21,5 +22,6 @@ mod socket_register;
 mod sticky;
 mod walk;
 
+pub(crate) use denied_sockets::denied_sockets;
 pub(crate) use refusal_log::noted;
 pub(crate) use serve::Mediation;

@@ -51,6 +51,8 @@ pub(crate) struct KnownRefusals {
     pub(crate) unreached: Vec<DeniedHost>,
     /// Places that calls of it were refused at.
     pub(crate) places: Vec<PathBuf>,
+    /// Sockets of the host that it was kept from.
+    pub(crate) sockets: Vec<PathBuf>,
     /// Grants that gave it less than they say.
     pub(crate) notes: Vec<String>,
     /// Paths that protection covered beyond the names directly below the roots.
@@ -375,14 +377,16 @@ fn carry_out(
         &launch.cwd_path(),
         |failure| prepared.explain(failure),
     );
-    let places = noted.as_ref().map(mediate::noted).unwrap_or_default();
+    let noted = noted.as_ref().map(mediate::noted).unwrap_or_default();
+    let (places, sockets) = (noted.names, mediate::denied_sockets(&noted.sockets));
     let steps = plan.view.iter().flat_map(|view| &view.steps);
     let shows_host = steps.into_iter().any(ViewStep::shows_host_processes);
     let own_network = order.policy.network != Network::Host {};
     let counted = outcome.unreached.filter(|_| own_network);
     let refused_routes = counted.map(|count| explain::refused_routes(count.routes, count.ports));
     let notes = plan.notes.clone();
-    let known = KnownRefusals { unreached, places, notes, refused_routes, held: Vec::new() };
+    let held = Vec::new();
+    let known = KnownRefusals { unreached, places, sockets, notes, refused_routes, held };
     Ok(AttemptedRun { outcome, mechanism: name, refusal, known, shows_host })
 }
 

@@ -52,6 +52,13 @@ impl RuleDialect {
                     entries.iter().map(|(list, entry)| self.entry(*list, entry)).collect();
                 format!("Take {} if this command should have it.", shown.join(", and "))
             }
+            PolicyRemedy::ListedSocket(path) if self == Self::Neutral => format!(
+                "Add {} to policy.unix_sockets if this command should reach it.",
+                path.display()
+            ),
+            PolicyRemedy::ListedSocket(_) => {
+                "Run it outside the sandbox: no rule opens a socket of the host.".to_owned()
+            }
             PolicyRemedy::ReadableEntry(_) if self == Self::Orbit => {
                 "Work inside the workspace: a profile grants nothing outside it.".to_owned()
             }

@@ -5,6 +5,7 @@ mod advice;
 mod indirect;
 mod recorded;
 mod search_path;
+mod sockets;
 
 use std::path::Path;
 
@@ -57,7 +58,8 @@ impl<'a> FailureAnalysis<'a> {
     pub(super) fn cause(&self) -> Option<FailureCause> {
         let stderr = ends(self.run.stderr.unwrap_or_default());
         let alone = |denial| FailureCause { denial, also: Vec::new() };
-        let found = self.handed_over(&stderr).map(alone).or_else(|| self.told_in(&stderr, true));
+        let noted = self.unreached_socket(&stderr).or_else(|| self.handed_over(&stderr));
+        let found = noted.map(alone).or_else(|| self.told_in(&stderr, true));
         // Messages written to stderr may have gone to stdout.
         let found = found.or_else(|| match self.redirects() || stderr.trim().is_empty() {
             true => self.told_in(&ends(self.run.stdout), false),

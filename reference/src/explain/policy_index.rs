@@ -202,6 +202,11 @@ impl<'a> PolicyIndex<'a> {
         rest.as_path()
     }
 
+    /// Returns whether a socket at `path` could be listed: nothing denies that it is read.
+    pub(super) fn may_list(&self, path: &Path) -> bool {
+        !self.hides(path) && !self.against_the_law(path, Asked::Read)
+    }
+
     fn hides(&self, path: &Path) -> bool {
         covers(&self.deny_read, path) || self.read_globs.iter().any(|glob| matches(glob, path))
     }

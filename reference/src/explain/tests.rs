@@ -62,6 +62,7 @@ fn rule_of(run: &Recorded) -> String {
         stdout: run.stdout.as_bytes(),
         stderr: Some(run.stderr.as_bytes()),
         refused: &[],
+        sockets: &[],
         refused_routes: run.refused_routes,
         dialect: RuleDialect::Neutral,
         root: run.root,
@@ -129,6 +130,7 @@ fn completed<'a>(policy: &'a Policy, command: &'a Command, stderr: &'a [u8]) -> 
         stdout: b"",
         stderr: Some(stderr),
         refused: &[],
+        sockets: &[],
         refused_routes: None,
         dialect: RuleDialect::Neutral,
         root: false,
@@ -244,6 +246,72 @@ fn a_workspace_in_a_cache_is_no_cache(
         ..completed(&policy, &command, b"")
     };
     assert_eq!(explain(&finished, NOTHING_THERE).is_some(), is_told);
+}
+
+const REFUSED: &str = "ConnectionRefusedError: [Errno 111] Connection refused\n";
+
+#[rstest]
+#[case::python("python3 c.py /o/s.sock", REFUSED, true)]
+#[case::by_its_name(
+    "docker -H unix:///o/s.sock ps",
+    "Cannot connect to the Docker daemon at unix:///o/s.sock. Is the docker daemon running?\n",
+    true
+)]
+#[case::by_the_environment(
+    "SSH_AUTH_SOCK=/o/s.sock ssh-add -l",
+    "Error connecting to agent: Connection refused\n",
+    true
+)]
+#[case::absent(
+    "psql -h /o",
+    "psql: error: connection to server on socket \"/o/s.sock\" failed: No such file or directory\n\tIs the server running locally and accepting connections on that socket?\n",
+    true
+)]
+#[case::hushed("python3 c.py /o/s.sock 2>/dev/null", "", true)]
+#[case::forgiven("python3 c.py /o/s.sock 2>/dev/null || true; grep -q zzz a", "", false)]
+#[case::later(
+    "python3 c.py /o/s.sock; cat nothing",
+    "ConnectionRefusedError: [Errno 111] Connection refused\ncat: nothing: No such file or directory\n",
+    false
+)]
+#[case::thrown_later("p", "warning: cannot connect to agent\nAssertionError: 1 != 2\n", false)]
+#[case::told_later("p", "warning: cannot connect to agent\nerror: 3 tests failed\n", false)]
+#[case::of_something_else("p", "p: bad input\n", false)]
+fn a_socket_of_the_host_is_why_where_the_command_gave_up_for_it(
+    #[case] line: &str,
+    #[case] stderr: &str,
+    #[case] due: bool,
+) {
+    let (policy, sockets) = (Policy::new("/w"), [PathBuf::from("/o/s.sock")]);
+    let command = Command::Shell(line.to_owned());
+    let run = completed(&policy, &command, stderr.as_bytes());
+    let told = explain(&CompletedRun { sockets: &sockets, ..run }, NOTHING_THERE);
+    let found = told.as_ref().map(|blocked| (blocked.rule.as_str(), blocked.operation.as_deref()));
+    assert_eq!(found, due.then_some(("sandbox_runtime_denied", Some("connect"))));
+    assert!(explain(&run, NOTHING_THERE).is_none());
+}
+
+#[rstest]
+#[case::of_the_library("/run/nscd/socket", "id: 'x': no such user\n", true, None)]
+#[case::of_the_library_named(
+    "/run/nscd/socket",
+    "cannot connect to /run/nscd/socket\n",
+    true,
+    Some("sandbox_runtime_denied")
+)]
+#[case::of_another_user("/o/s.sock", REFUSED, false, None)]
+#[case::denied_to_be_read("/w/secret/s", REFUSED, true, Some("read_denied"))]
+fn a_socket_that_is_done_without_or_closed_is_not_why(
+    #[case] socket: &str,
+    #[case] stderr: &str,
+    #[case] writes: bool,
+    #[case] due: Option<&str>,
+) {
+    let policy = Policy { deny_read: vec!["/w/secret".into()], ..Policy::new("/w") };
+    let (command, sockets) = (Command::Argv(vec!["p".to_owned()]), [PathBuf::from(socket)]);
+    let run = CompletedRun { sockets: &sockets, ..completed(&policy, &command, stderr.as_bytes()) };
+    let look = HostLookup { may_write: &|_| writes, ..NOTHING_THERE };
+    assert_eq!(explain(&run, look).map(|blocked| blocked.rule).as_deref(), due);
 }
 
 /// A profile that may read all and modify `src`.

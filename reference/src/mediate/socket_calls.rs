@@ -5,7 +5,9 @@
 //! change while it waits. Then a call on a socket that leads to no path (no unix socket; or no message to
 //! an address) goes on by itself.
 
-use std::os::fd::{AsFd, OwnedFd, RawFd};
+use std::os::fd::{AsFd, BorrowedFd, OwnedFd, RawFd};
+use std::os::unix::ffi::OsStrExt;
+use std::path::Path;
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
 
@@ -19,6 +21,7 @@ use super::calls::MediatedCall;
 use super::emulate::{own_path, path_in};
 use super::filter::NAMESPACES;
 use super::messages::MessageSource;
+use super::mounts;
 use super::walk::{PathWalk, kind};
 use crate::sys::{notify, sockets};
 
@@ -221,17 +224,36 @@ impl SyscallBroker {
             return Err(Errno::EINVAL);
         }
         let base = self.base(caller, (libc::AT_FDCWD, 0), path)?;
-        let object = PathWalk::new(caller).object(base.as_fd(), path)?;
+        let object = PathWalk::new(caller).object(base.as_fd(), path);
+        let object = object.inspect_err(|_| self.note_unreached(base.as_fd(), path))?;
         let found = fstat(&object)?;
-        let admitted = kind(&found) != SFlag::S_IFSOCK
-            || self.sockets.as_ref().is_some_and(|sockets| sockets.admits(&found));
-        if !admitted && !fault!("mediate.foreign-sockets") {
+        let is_socket = kind(&found) == SFlag::S_IFSOCK;
+        let admitted =
+            is_socket && self.sockets.as_ref().is_some_and(|sockets| sockets.admits(&found));
+        if !admitted {
+            self.note_unreached(object.as_fd(), b"");
+        }
+        if is_socket && !admitted && !fault!("mediate.foreign-sockets") {
             return Err(Errno::ECONNREFUSED);
         }
         let family = (libc::AF_UNIX as u16).to_ne_bytes();
         let name = own_path(object.as_fd())?;
         let bytes = [&family[..], name.as_bytes_with_nul()].concat();
         Ok(PinnedAddress { bytes, _object: Some(object) })
+    }
+}
+
+impl SyscallBroker {
+    /// Notes that no socket was reached by `path` from `base`: the view has none there, a mask in its
+    /// place, or one that is not the sandbox's. The supervisor knows whether the host has one.
+    fn note_unreached(&self, base: BorrowedFd<'_>, path: &[u8]) {
+        let (Some(ledger), Ok(base)) = (&self.ledger, mounts::path_of(base)) else { return };
+        let path = Path::new(std::ffi::OsStr::from_bytes(path));
+        let place = if path.as_os_str().is_empty() { base } else { base.join(path) };
+        // What `/proc` says depends on who reads it.
+        if !place.starts_with("/proc") && !fault!("mediate.notes") {
+            ledger.note_socket(&place);
+        }
     }
 }
 

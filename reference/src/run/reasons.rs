@@ -76,6 +76,7 @@ pub(super) fn blocked(
         stdout: captured.map_or(&[], |captured| &captured.stdout),
         stderr: captured.map(|captured| captured.stderr.as_slice()),
         refused: &known.places,
+        sockets: &known.sockets,
         refused_routes: known.refused_routes,
         held: &known.held,
         dialect: order.dialect,

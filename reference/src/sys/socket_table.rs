@@ -42,23 +42,57 @@ impl SocketIdentity {
     /// gone, or belongs to another network namespace.
     pub(crate) fn bound(self) -> nix::Result<Option<BoundObject>> {
         let table = open()?;
-        sockets::send_bytes(&table, &self.question())?;
+        sockets::send_bytes(&table, &question(self.inode, self.cookie, 0))?;
         let mut answer = [0; 1024];
         let length = sockets::receive_bytes(&table, &mut answer)?;
         read(answer.get(..length).ok_or(Errno::EBADMSG)?)
     }
+}
 
-    /// A `unix_diag_req` for this socket alone.
-    fn question(self) -> Vec<u8> {
-        let length = (HEADER + 24) as u32;
-        let kind = u32::from(BY_FAMILY) | (libc::NLM_F_REQUEST as u32) << 16;
-        #[cfg(target_endian = "big")]
-        let kind = kind.rotate_left(16);
-        let family = u32::from_ne_bytes([libc::AF_UNIX as u8, 0, 0, 0]);
-        let (low, high) = (self.cookie as u32, (self.cookie >> 32) as u32);
-        let words = [length, kind, 1, 0, family, u32::MAX, self.inode, SHOW_OBJECT, low, high];
-        words.iter().flat_map(|word| word.to_ne_bytes()).collect()
+/// Returns the objects that sockets of this network namespace are bound to.
+pub(crate) fn bound_objects() -> nix::Result<Vec<BoundObject>> {
+    /// Bytes of one answer at most, as the kernel sends them.
+    const ROOM: usize = 32 << 10;
+    let table = open()?;
+    sockets::send_bytes(&table, &question(0, 0, libc::NLM_F_DUMP as u32))?;
+    let (mut found, mut buffer) = (Vec::new(), vec![0; ROOM]);
+    loop {
+        let length = sockets::receive_bytes(&table, &mut buffer)?;
+        let mut rest = buffer.get(..length).unwrap_or_default();
+        if rest.is_empty() {
+            return Err(Errno::EBADMSG);
+        }
+        while let Some((kind, message, after)) = first_message(rest) {
+            if i32::from(kind) == libc::NLMSG_DONE {
+                return Ok(found);
+            }
+            found.extend(read(message)?);
+            rest = after;
+        }
     }
+}
+
+/// Splits `answers` behind the first message; returns its type, too.
+fn first_message(answers: &[u8]) -> Option<(u16, &[u8], &[u8])> {
+    let length = u32::from_ne_bytes(answers.get(..4)?.try_into().ok()?) as usize;
+    let at = offset_of!(libc::nlmsghdr, nlmsg_type);
+    let kind = u16::from_ne_bytes(answers.get(at..at + 2)?.try_into().ok()?);
+    let message = answers.get(..length).filter(|message| message.len() >= HEADER)?;
+    let next = length.next_multiple_of(4).min(answers.len());
+    Some((kind, message, &answers[next..]))
+}
+
+/// A `unix_diag_req` for the socket with `inode` and `cookie` alone, or with `NLM_F_DUMP` in `flags` for
+/// all of them.
+fn question(inode: u32, cookie: u64, flags: u32) -> Vec<u8> {
+    let length = (HEADER + 24) as u32;
+    let kind = u32::from(BY_FAMILY) | (libc::NLM_F_REQUEST as u32 | flags) << 16;
+    #[cfg(target_endian = "big")]
+    let kind = kind.rotate_left(16);
+    let family = u32::from_ne_bytes([libc::AF_UNIX as u8, 0, 0, 0]);
+    let (low, high) = (cookie as u32, (cookie >> 32) as u32);
+    let words = [length, kind, 1, 0, family, u32::MAX, inode, SHOW_OBJECT, low, high];
+    words.iter().flat_map(|word| word.to_ne_bytes()).collect()
 }
 
 fn open() -> nix::Result<OwnedFd> {
@@ -133,8 +167,10 @@ mod tests {
         // The name counts for nothing, and a closed socket is bound to nothing.
         std::fs::rename(&path, directory.path().join("u")).unwrap();
         assert_eq!(identity.bound(), Ok(Some(object)));
+        assert!(bound_objects().unwrap().contains(&object));
         drop(listener);
         assert_eq!(identity.bound(), Err(Errno::ENOENT));
+        assert!(!bound_objects().unwrap().contains(&object));
     }
 
     #[test]

@@ -27,7 +27,19 @@ impl UnsupportedMediation {
     }
 }
 
+/// The places in a log, which has none.
+#[derive(Debug, Default)]
+pub(crate) struct UnsupportedPlaces {
+    pub(crate) names: Vec<PathBuf>,
+    pub(crate) sockets: Vec<PathBuf>,
+}
+
 /// Nothing was noted.
-pub(crate) fn noted(_ledger: &File) -> Vec<PathBuf> {
+pub(crate) fn noted(_ledger: &File) -> UnsupportedPlaces {
+    UnsupportedPlaces::default()
+}
+
+/// None is denied.
+pub(crate) fn denied_sockets(_unreached: &[PathBuf]) -> Vec<PathBuf> {
     Vec::new()
 }

@@ -2,9 +2,11 @@
 //! the same command works. The runs are rows of `advice.tsv`: language, policy, command, the rule
 //! and what the suggestion says.
 
-use std::fs;
+use std::fs::{self, Permissions};
 use std::io::{Read, Write};
 use std::net::TcpListener;
+use std::os::unix::fs::PermissionsExt;
+use std::os::unix::net::UnixListener;
 use std::process::Command;
 
 use regex::Regex;
@@ -37,8 +39,8 @@ fn serve() -> u16 {
     port
 }
 
-/// A repository and files, inside and outside.
-fn furnished() -> Bed {
+/// A repository and files, inside and outside, and a socket that a server is bound to.
+fn furnished() -> (Bed, UnixListener) {
     let bed = Bed::new(ORDINARY);
     for name in ["secret/k", "keep/k", "src/m", "sub/f", "a", "b.env"] {
         fs::create_dir_all(bed.ws(name).parent().unwrap()).unwrap();
@@ -57,7 +59,9 @@ fn furnished() -> Bed {
     let mut shell = Command::new("sh");
     shell.args(["-ec", &placed(&bed, script, 0)]).env("HOME", bed.out(""));
     assert!(shell.status().unwrap().success());
-    bed
+    let socket = UnixListener::bind(bed.out("s.sock")).unwrap();
+    fs::set_permissions(bed.out("s.sock"), Permissions::from_mode(0o777)).unwrap();
+    (bed, socket)
 }
 
 fn placed(bed: &Bed, text: &str, port: u16) -> String {
@@ -217,7 +221,7 @@ impl Ruled {
 
 /// Runs `row`, follows what is suggested and runs it again; an error says what came of it.
 fn followed(row: &str, port: u16) -> Result<(), String> {
-    let bed = furnished();
+    let (bed, _served) = furnished();
     let placed = placed(&bed, row, port);
     let [dialect, rules, line, rule, says] = placed.split('\t').collect::<Vec<_>>()[..] else {
         panic!("{row}: not five columns");

@@ -36,6 +36,8 @@ pub(in crate::explain) enum PolicyRemedy {
     WriteElsewhere(PathBuf),
     /// The removal of these entries.
     WithoutEntries(Vec<(DenyList, String)>),
+    /// One more socket of the host.
+    ListedSocket(PathBuf),
     /// One more readable path.
     ReadableEntry(PathBuf),
     /// A change of the profile, in its own words.
@@ -89,6 +91,7 @@ impl PolicyIndex<'_> {
             };
         };
         match denial.rule {
+            DenialRule::RuntimeDenied if denial.op == Some("connect") => self.to_connect(path),
             DenialRule::OutsideWrite => self.to_write(path, meant, look),
             DenialRule::ReadDenied | DenialRule::RuntimeDenied => {
                 self.to_have(denial, path, meant, look)
@@ -97,6 +100,15 @@ impl PolicyIndex<'_> {
                 PolicyRemedy::OutsideTheSandbox("no policy opens what the kernel shows of itself")
             }
             rule => PolicyRemedy::ByRule(rule),
+        }
+    }
+
+    fn to_connect(&self, path: &Path) -> PolicyRemedy {
+        let mut listed = self.policy.unix_sockets.iter().map(WirePath::as_path);
+        // One that is listed was bound anew during the run.
+        match listed.any(|listed| listed == path) {
+            true => PolicyRemedy::ByRule(DenialRule::RuntimeDenied),
+            false => PolicyRemedy::ListedSocket(path.to_owned()),
         }
     }
 
