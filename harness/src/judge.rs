@@ -15,6 +15,7 @@ mod feasibility;
 mod grants;
 mod leaks;
 mod query;
+mod race;
 mod reason;
 mod residue;
 mod result;

@@ -218,6 +218,9 @@ static CATALOG: &[ProbeSpec] = table! {
     Fs "open-resolve" linux fs::open_resolve, [PATH,
             optional(many(required("resolve", ValueKind::OneOf(linux_arguments::RESOLVE))))]
         "Opens a file by openat2(2) with the rules named and reads up to 4 KiB.";
+    Fs "open-swapped" see fs::open_swapped, [PATH, required("name", ValueKind::Path), optional(TO),
+            required("or", ValueKind::Path), optional(required("tries", ValueKind::UpTo(100_000))), optional(TEXT)]
+        "Opens a path while --name leads to --to, or is the directory itself, and to --or in turn, and counts.";
     Fs "mmap-read" see fs::mmap_read, [PATH] "Reads up to 4 KiB of a file by mapping it.";
     Fs "mmap-write" see fs::mmap_write, [PATH, TEXT]
         "Maps a file for writing and stores text over its start.";

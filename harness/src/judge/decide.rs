@@ -10,7 +10,7 @@ use boxproof_reports::Verdict;
 use super::exit::{self, RunEvidence};
 use super::reason::{Reason, VerdictFinding, gravest};
 use super::residue::placeholder;
-use super::{REFUSALS, contract, equivalence, feasibility, leaks, timing};
+use super::{REFUSALS, contract, equivalence, feasibility, leaks, race, timing};
 use crate::execution::{ArmRecord, ArmReport, ProcessExit, RunReport};
 
 /// Checks that no oracle saw an effect that the case forbids. A file that only the backend can have
@@ -41,7 +41,12 @@ pub(super) fn nothing_happened(
         Some(reading) => Err(VerdictFinding::new(
             Verdict::UnderBlock,
             Reason::Oracle,
-            format!("`{}` does not hold: {}", reading.oracle, reading.saw),
+            format!(
+                "`{}` does not hold: {}{}",
+                reading.oracle,
+                reading.saw,
+                race::lost_clause(confined)
+            ),
         )),
         None => Ok(()),
     }

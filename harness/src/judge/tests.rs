@@ -4,6 +4,7 @@
 mod channel;
 mod properties;
 mod question;
+mod race;
 mod residue;
 mod status;
 mod supervised;

@@ -7,6 +7,7 @@ mod meta;
 mod names;
 mod open;
 mod other_calls;
+mod swapped;
 
 pub(crate) use content::{append, create, read, truncate, write};
 pub(crate) use meta::{ACCESS_WORDS, access, chmod, chown, getxattr, setxattr, stat, utimes};
@@ -15,6 +16,7 @@ pub(crate) use names::{
 };
 pub(crate) use open::{OPEN_WORDS, open};
 pub(crate) use other_calls::{mmap_read, mmap_write, read_at};
+pub(crate) use swapped::open_swapped;
 #[cfg(target_os = "linux")]
 pub(crate) use {
     content::read_file,

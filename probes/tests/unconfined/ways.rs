@@ -67,3 +67,37 @@ fn mmap_write_stores_over_the_start() {
     probe("mmap-write").path(&file).arg("text", "longer than it").run().silent(64);
     assert_eq!(content(&file), "NEW text");
 }
+
+#[rstest]
+#[case::link(true, "l")]
+#[case::directory(false, "box/f")]
+fn a_path_that_leads_elsewhere_in_between_is_opened_there(
+    #[case] is_link: bool,
+    #[case] path: &str,
+) {
+    let (dir, file) = directory();
+    let at = |name: &str| dir.path().join(name);
+    fs::create_dir(at("box")).expect("our directory");
+    fs::write(at("box/f"), "mine").expect("our file");
+    let race = |path: &str| {
+        let call = probe("open-swapped").path(at(path)).arg("tries", "100000");
+        match is_link {
+            true => call.arg("name", at("l")).arg("to", at("box/f")).arg("or", &file),
+            false => call.arg("name", at("box")).arg("or", dir.path()),
+        }
+    };
+    let detail = race(path).run().succeeded();
+    assert_eq!((text(&detail, "data"), number(&detail, "tries")), ("old text", 100_000));
+    assert!(number(&detail, "opened") > 0, "{detail:?}");
+    race(path).arg("text", "+").run().succeeded();
+    assert!(content(&file).starts_with("old text+"), "{}", content(&file).len());
+    assert_eq!(content(&at("box/f")), "mine");
+}
+
+#[test]
+fn a_path_that_never_leads_elsewhere_shows_nothing() {
+    let (dir, file) = directory();
+    let link = dir.path().join("l");
+    let race = probe("open-swapped").path(&link).arg("name", &link).arg("to", &file);
+    race.arg("or", &file).run().silent(70);
+}
