@@ -78,7 +78,6 @@ pub use query::PolicyQuery;
 pub use receipts::{AnswerExpect, FINDINGS, Peer, ReceiptExpect, ReceiptsExpect};
 pub use result::{DurationExpect, ErrorExpect, ResultExpect};
 pub use rows::Row;
-#[cfg(test)]
 pub(crate) use rows::substitute;
 pub use status::StatusExpect;
 pub use stimulus::{BackendStimulus, DuringEvent, OutStream, SignalTarget, StopTarget};

@@ -6,10 +6,12 @@
 //! | corpus | [`Suite`] |
 //! | policy, request, result | [`protocol`] |
 //! | capability | [`Capability`] |
+//! | coverage, public report | [`coverage`] |
 //! | requirement | [`RequirementId`], [`RequirementRegistry`] |
 
 mod capability;
 pub mod case;
+pub mod coverage;
 mod lint;
 pub mod load;
 mod nearest;

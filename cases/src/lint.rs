@@ -3,16 +3,18 @@
 mod arms;
 mod trace;
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
 use crate::case::{Case, ExpectedDecision};
+use crate::coverage::{report_faults, requirements};
 use crate::load::LoadError;
-use crate::requirement::{CasePolarity, RequirementId};
 use crate::suite::Suite;
 
 /// The rule that a requirement has cases of every kind that it asks for.
 pub const COVERAGE: &str = "coverage";
+/// The rule that a public report has a case, or the reason why it has none.
+const PUBLIC_REPORTS: &str = "public-reports";
 /// The longest a purpose may be, in characters.
 const PURPOSE_MAX: usize = 120;
 
@@ -79,6 +81,9 @@ pub fn lint(suite: &Suite) -> Vec<LintFinding> {
     if !suite.cases.is_empty() {
         found.extend(coverage(suite));
     }
+    if suite.is_embedded() && suite.is_whole() {
+        found.extend(public_reports(suite));
+    }
     found.sort();
     found.dedup();
     found
@@ -141,32 +146,24 @@ fn unique_purposes(suite: &Suite) -> Vec<LintFinding> {
 /// Checks that the suite has the kinds of case that each of its own requirements asks for. Those of
 /// another corpus that it cites are covered there.
 fn coverage(suite: &Suite) -> Vec<LintFinding> {
-    let (mut positive, mut negative) = (BTreeSet::new(), BTreeSet::new());
-    for case in &suite.cases {
-        let side = if case.expect.decision.is_negative() { &mut negative } else { &mut positive };
-        side.extend(case.requirements.iter());
-    }
-    let lacks = |id: &RequirementId, polarity: CasePolarity| {
-        let mut lacks = Vec::new();
-        if polarity != CasePolarity::Negative && !positive.contains(id) {
-            lacks.push("a case where it is allowed");
-        }
-        if polarity != CasePolarity::Positive && !negative.contains(id) {
-            lacks.push("a case where it is not");
-        }
-        lacks
+    let found = requirements(suite);
+    let lacking = found.iter().flat_map(|one| one.lacks.iter().map(|what| (one.id, *what)));
+    let told = |(id, what)| {
+        let (file, line) = suite.own.get(id)?;
+        let finding = finding(file, COVERAGE, format!("{id} lacks {what}"));
+        Some(LintFinding { line: *line, column: 1, ..finding })
     };
-    let of_requirement = |(id, (file, line)): (&RequirementId, &(PathBuf, usize))| {
-        let polarity = suite.requirements.get(id).map(|own| own.polarity).unwrap_or_default();
-        let (file, line) = (file.clone(), *line);
-        let found = lacks(id, polarity).into_iter().map(move |what| LintFinding {
-            line,
-            column: 1,
-            ..finding(&file, COVERAGE, format!("{id} lacks {what}"))
-        });
-        found.collect::<Vec<_>>()
-    };
-    suite.own.iter().flat_map(of_requirement).collect()
+    lacking.filter_map(told).collect()
+}
+
+/// Checks the built-in list of public reports.
+fn public_reports(suite: &Suite) -> Vec<LintFinding> {
+    let faults = report_faults(suite).into_iter().map(|error| LintFinding {
+        line: error.line,
+        column: 1,
+        ..finding(&error.file, PUBLIC_REPORTS, error.message)
+    });
+    faults.collect()
 }
 
 /// Words that YAML 1.1 readers turn into truth values are never values.

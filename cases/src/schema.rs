@@ -1,8 +1,5 @@
 //! JSON Schemas, generated from the types; the checked-in copies live in `schema/`.
 
-#[cfg(test)]
-mod vocabulary;
-
 use std::collections::BTreeMap;
 
 use include_dir::{Dir, include_dir};

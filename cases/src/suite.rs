@@ -2,6 +2,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
+use std::sync::LazyLock;
 
 use include_dir::{Dir, include_dir};
 use sha2::{Digest, Sha256};
@@ -28,6 +29,13 @@ static REQUIREMENTS: Dir<'_> = include_dir!("$CARGO_MANIFEST_DIR/requirements");
 
 /// The directory of a corpus that holds the corpus's own requirements.
 const REQUIREMENTS_DIR: &str = "requirements";
+
+/// The built-in requirements. What is wrong with them is an error of every suite.
+static BUILT_IN: LazyLock<RequirementRegistry> = LazyLock::new(|| {
+    let mut registry = RequirementRegistry::default();
+    requirement::read(&texts(&REQUIREMENTS), &mut registry, &mut Vec::new());
+    registry
+});
 
 /// A loaded corpus.
 ///
@@ -95,6 +103,14 @@ impl Suite {
     /// Returns whether the suite is the one built into the program.
     pub fn is_embedded(&self) -> bool {
         self.source == EMBEDDED
+    }
+
+    /// Returns whether the suite answers for all built-in requirements: as it defines them all, or
+    /// none of its own.
+    pub fn is_whole(&self) -> bool {
+        let built_in = BUILT_IN.iter().all(|(id, _)| self.requirements.get(id).is_some());
+        let is_own = |(id, _): (&RequirementId, _)| self.own.contains_key(id);
+        built_in && (self.own.is_empty() || BUILT_IN.iter().all(is_own))
     }
 
     /// The corpus in `dir`: every `*.yaml` below it, and `dir/requirements/*.yaml` besides the

@@ -9,6 +9,7 @@ mod cases;
 mod check;
 mod child;
 mod compare;
+mod coverage;
 mod diff;
 mod doctor;
 mod examples;
@@ -108,6 +109,9 @@ enum MainVerb {
     /// Check the corpus: does it load, is it well written, is every requirement covered?
     #[command(after_help = examples::LINT)]
     Lint(lint::LintArgs),
+    /// Show what the cases are about: requirements, public reports, capabilities, words of the format.
+    #[command(after_help = examples::COVERAGE)]
+    Coverage(coverage::CoverageArgs),
     /// Show that every case can fail: each denial on a backend that allows all, each allowance on
     /// one that denies all.
     #[command(after_help = examples::AUDIT)]
@@ -205,6 +209,7 @@ fn run_verb(verb: MainVerb) -> Result<i32, CliFailure> {
         MainVerb::Bench(args) => bench::run(&args),
         MainVerb::Expect(args) => expect::run(args),
         MainVerb::Lint(args) => lint::run(&args),
+        MainVerb::Coverage(args) => coverage::run(&args),
         MainVerb::Audit(args) => audit::run(args),
         MainVerb::Doctor(args) => doctor::run(&args),
         MainVerb::Backend(args) => backend::run(args),

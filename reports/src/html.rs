@@ -5,6 +5,7 @@
 mod assets;
 mod claims;
 mod conformance;
+pub(crate) mod coverage;
 mod data;
 mod escape;
 mod filters;

@@ -8,6 +8,7 @@ pub mod badge;
 pub mod claims;
 pub mod compare;
 pub mod conformance;
+pub mod coverage;
 pub mod diff;
 pub mod exit;
 pub mod findings;

@@ -77,6 +77,13 @@ pub(super) const EXPECT: &str = "Example:\n  boxproof expect update --backend ./
 /// Of `lint`.
 pub(super) const LINT: &str = "Example:\n  boxproof lint --cases my";
 
+/// Of `coverage`.
+pub(super) const COVERAGE: &str = "\
+Examples:
+  boxproof coverage --gate
+  boxproof coverage --format html
+  boxproof coverage --cases my";
+
 /// Of `audit`.
 pub(super) const AUDIT: &str = "\
 Examples:

@@ -20,6 +20,7 @@ mod check;
 mod cli;
 mod compare;
 mod compiled;
+mod coverage;
 mod gate;
 mod honesty;
 mod interrupt;

@@ -15,6 +15,7 @@ use crate::matrix::Matrix;
 use crate::record::Run;
 use crate::{MergeError, badge as badge_json, merge_partial};
 use history::RecordHistory;
+pub(super) use page::framed;
 
 /// The reason why there is no site.
 #[derive(Debug, Clone, PartialEq, Eq, Error)]

@@ -8,8 +8,16 @@ use crate::matrix::MatrixColumn;
 use crate::record::CaseRow;
 use crate::summary::OutcomeTally;
 
-/// Frames `body` as a page.
+/// Frames `body` as a page of the site.
 pub(super) fn frame(title: &str, body: &str) -> String {
+    let header = "<h1><a href=\"index.html\">boxproof</a></h1>\n\
+                  <nav aria-label=\"site\"><a href=\"index.html\">overview</a> \
+                  <a href=\"matrix.html\">matrix</a> <a href=\"index.html#yours\">add yours</a></nav>\n";
+    framed(title, header, body)
+}
+
+/// Frames `body` as a page below the markup `header`.
+pub(in super::super) fn framed(title: &str, header: &str, body: &str) -> String {
     let style = assets::site_style();
     format!(
         "<!DOCTYPE html>\n<html lang=\"en\">\n<head>\n<meta charset=\"utf-8\">\n\
@@ -18,10 +26,7 @@ pub(super) fn frame(title: &str, body: &str) -> String {
          <meta name=\"referrer\" content=\"no-referrer\">\n\
          <meta name=\"color-scheme\" content=\"light dark\">\n<link rel=\"icon\" href=\"data:,\">\n\
          <title>boxproof: {}</title>\n<style>{style}</style>\n</head>\n<body>\n<header>\n\
-         <h1><a href=\"index.html\">boxproof</a></h1>\n\
-         <nav aria-label=\"site\"><a href=\"index.html\">overview</a> \
-         <a href=\"matrix.html\">matrix</a> <a href=\"index.html#yours\">add yours</a></nav>\n\
-         </header>\n<main>\n{body}</main>\n</body>\n</html>\n",
+         {header}</header>\n<main>\n{body}</main>\n</body>\n</html>\n",
         assets::site_policy(&style),
         text(title)
     )

@@ -1,12 +1,31 @@
-//! Every word of the case format is used by a case of the corpus: a word that no case uses is one
-//! that nothing shows to work.
+//! The words of the case format, and the files of a suite that use each: a word that no case uses
+//! is one that nothing shows to work.
 
 use std::collections::{BTreeMap, BTreeSet};
+use std::path::Path;
 
 use serde_json::Value;
 
 use crate::case::{CaseFile, substitute};
-use crate::suite::Suite;
+use crate::load::parse;
+
+/// A word of the case format.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct CoveredWord {
+    /// A key as `Type.key`, or a value of a closed list as `Type=value`.
+    pub word: String,
+    /// The number of case files that use it.
+    pub files: usize,
+    /// The reason why no case can use it.
+    pub unusable: Option<&'static str>,
+}
+
+impl CoveredWord {
+    /// Returns whether a case could use the word, and none does.
+    pub fn is_bare(&self) -> bool {
+        self.files == 0 && self.unusable.is_none()
+    }
+}
 
 /// Words that no case can use, each with its reason.
 const UNUSABLE: [(&str, &str); 3] = [
@@ -79,19 +98,23 @@ impl CaseVocabulary {
     }
 
     /// Notes the words of a case file, and of each of its rows with its parameters filled in.
-    fn read_file(&self, text: &str, used: &mut BTreeSet<String>) {
-        let file: Value = crate::load::fragment(text).unwrap();
-        self.read("Case", &self.0, &file, used);
+    fn read_file(&self, text: &str) -> BTreeSet<String> {
+        let mut used = BTreeSet::new();
+        let file: Value = parse(Path::new("case.yaml"), text).unwrap_or_default();
+        self.read("Case", &self.0, &file, &mut used);
         for row in file["rows"].as_object().into_iter().flat_map(|rows| rows.values()) {
             let with: BTreeMap<String, String> =
                 serde_json::from_value(row["with"].clone()).unwrap_or_default();
             let mut base = file.clone();
-            base.as_object_mut().unwrap().remove("rows");
+            if let Some(keys) = base.as_object_mut() {
+                keys.remove("rows");
+            }
             for (name, mut value) in [("Case", base), ("Row", row.clone())] {
                 substitute(&mut value, &with);
-                self.read(name, self.definition(name), &value, used);
+                self.read(name, self.definition(name), &value, &mut used);
             }
         }
+        used
     }
 }
 
@@ -119,32 +142,54 @@ fn collect(name: &str, schema: &Value, words: &mut BTreeSet<String>) {
     }
 }
 
-fn unused(texts: impl Iterator<Item = String>) -> BTreeSet<String> {
-    let (vocabulary, mut used) = (CaseVocabulary::of_cases(), BTreeSet::new());
-    texts.for_each(|text| vocabulary.read_file(&text, &mut used));
-    let mut words = vocabulary.all_words();
-    words.retain(|word| !used.contains(word));
-    words
+/// Returns every word of the format with its use in case files of these texts, sorted.
+pub(super) fn words<'a>(texts: impl Iterator<Item = &'a String>) -> Vec<CoveredWord> {
+    let vocabulary = CaseVocabulary::of_cases();
+    let mut files: BTreeMap<String, usize> =
+        vocabulary.all_words().into_iter().map(|word| (word, 0)).collect();
+    for used in texts.map(|text| vocabulary.read_file(text)) {
+        files
+            .iter_mut()
+            .filter(|(word, _)| used.contains(*word))
+            .for_each(|(_, count)| *count += 1);
+    }
+    let unusable =
+        |word: &str| UNUSABLE.into_iter().find(|(known, _)| *known == word).map(|(_, why)| why);
+    let covered =
+        |(word, files): (String, usize)| CoveredWord { unusable: unusable(&word), word, files };
+    files.into_iter().map(covered).collect()
 }
 
-#[test]
-fn every_word_of_the_format_is_used_by_a_case() {
-    let mut unused = unused(Suite::embedded().unwrap().files.into_values());
-    for (word, why) in UNUSABLE {
-        assert!(unused.remove(word), "{word} is used by now, although {why}");
-    }
-    assert!(unused.is_empty(), "no case uses {unused:#?}: write one, or take the word out");
-}
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::suite::Suite;
 
-#[test]
-fn a_word_is_used_where_a_row_fills_it_in() {
-    let text = "purpose: Works.\nrequirement: R-x\nlevel: ${level}\nact: {sh: 'true'}\n\
-                expect: {allowed: {}}\nrows: {a: {with: {level: may}, waits_ms: 1}}\n";
-    let unused = unused(std::iter::once(text.to_owned()));
-    for word in ["Level=may", "Row.waits_ms", "Case.act", "Act.sh"] {
-        assert!(!unused.contains(word), "{word}");
+    #[test]
+    fn every_word_of_the_format_is_used_by_a_case() {
+        let suite = Suite::embedded().unwrap();
+        let words = words(suite.files.values());
+        for word in words.iter().filter(|word| word.files > 0) {
+            assert_eq!(word.unusable, None, "{} is used by now", word.word);
+        }
+        let bare: Vec<_> = words.iter().filter(|word| word.is_bare()).collect();
+        assert!(bare.is_empty(), "no case uses {bare:#?}: write one, or take the word out");
+        for (word, _) in UNUSABLE {
+            assert!(words.iter().any(|known| known.word == word), "{word}");
+        }
     }
-    for word in ["Level=must", "Case.waits_ms", "DuringEvent.resize", "Oracle.displayed"] {
-        assert!(unused.contains(word), "{word} {unused:#?}");
+
+    #[test]
+    fn a_word_is_used_where_a_row_fills_it_in() {
+        let text = "purpose: Works.\nrequirement: R-x\nlevel: ${level}\nact: {sh: 'true'}\n\
+                    expect: {allowed: {}}\nrows: {a: {with: {level: may}, waits_ms: 1}}\n";
+        let words = words([text.to_owned()].iter());
+        let files = |word: &str| words.iter().find(|known| known.word == word).unwrap().files;
+        for word in ["Level=may", "Row.waits_ms", "Case.act", "Act.sh"] {
+            assert_eq!(files(word), 1, "{word}");
+        }
+        for word in ["Level=must", "Case.waits_ms", "DuringEvent.resize", "Oracle.displayed"] {
+            assert_eq!(files(word), 0, "{word}");
+        }
     }
 }
