@@ -24,6 +24,7 @@ pub mod record;
 pub mod row_reading;
 pub mod sarif;
 pub mod schema;
+mod scope;
 mod sentences;
 pub mod stress;
 pub mod summary;

@@ -15,6 +15,7 @@ use escape::text;
 
 use crate::label::{backend_words, corpus_words, missing_words, place_words, selection_words};
 use crate::matrix::Matrix;
+use crate::scope::scope_lines;
 use crate::sentences::{blind_lines, gap_lines, outcome_line, profile_lines};
 use crate::summary::summary_line;
 
@@ -42,7 +43,8 @@ pub fn render(matrix: &Matrix<'_>, budget: usize) -> String {
     blocks.extend(tables::conformance(matrix));
     blocks.push(list("Profiles", &profile_lines(matrix)));
     blocks.push(claims::block(matrix));
-    blocks.push(list("Not covered by this run", &gap_lines(matrix)));
+    let limits = [gap_lines(matrix), scope_lines(matrix)].concat();
+    blocks.push(list("Not covered by this run", &limits));
     let looks = blind_lines(matrix, true);
     blocks.push(list("Second look, with ordinary names and programs", &looks));
     blocks.extend(tables::areas(matrix));

@@ -7,6 +7,7 @@ use super::tables::FigureTable;
 use super::verdict_labels;
 use crate::findings::gaps;
 use crate::matrix::Matrix;
+use crate::scope::scope_lines;
 use crate::sentences::{blind_lines, profile_lines};
 use crate::verdict::Verdict;
 
@@ -29,19 +30,19 @@ pub(super) fn section(matrix: &Matrix<'_>) -> String {
         false => table.end(),
     };
     format!(
-        "<section id=\"gaps\">\n<h2>Not covered</h2>\n<p class=\"soft\">Selected and not run, by reason.</p>\n{body}{}</section>\n",
-        second_look(matrix)
+        "<section id=\"gaps\">\n<h2>Not covered</h2>\n<p class=\"soft\">Selected and not run, by reason.</p>\n{body}{}{}</section>\n",
+        list("Not covered by any run here", &scope_lines(matrix)),
+        list("Second look, with ordinary names and programs", &blind_lines(matrix, true))
     )
 }
 
-/// Renders the results of the second look; an empty text if there was none.
-fn second_look(matrix: &Matrix<'_>) -> String {
-    let lines = blind_lines(matrix, true);
+/// Renders a list below its title; an empty text if there is none.
+fn list(title: &str, lines: &[String]) -> String {
     if lines.is_empty() {
         return String::new();
     }
     let items: String = lines.iter().map(|line| format!("<li>{}</li>\n", text(line))).collect();
-    format!("<h3>Second look, with ordinary names and programs</h3>\n<ul>\n{items}</ul>\n")
+    format!("<h3>{title}</h3>\n<ul>\n{items}</ul>\n")
 }
 
 /// Renders the standing of each column on the profiles of the frozen set; an empty text if there is

@@ -4,6 +4,7 @@ use super::TerminalPage;
 use super::grid::{ColumnGrid, GridCell};
 use crate::conformance::PassedShare;
 use crate::record::{CaseRow, Level};
+use crate::scope::scope_lines;
 use crate::sentences::{blind_lines, gap_lines, outcome_line, profile_lines};
 use crate::stress::stress_lines;
 use crate::summary::summary_line;
@@ -47,8 +48,8 @@ impl TerminalPage<'_> {
 
     /// Renders the cases that this run does not cover.
     pub(super) fn gaps(&self) -> String {
-        let lines: Vec<String> =
-            gap_lines(self.matrix).iter().flat_map(|line| self.hanging(line)).collect();
+        let limits = [gap_lines(self.matrix), scope_lines(self.matrix)].concat();
+        let lines: Vec<String> = limits.iter().flat_map(|line| self.hanging(line)).collect();
         self.titled("not covered by this run", &lines)
     }
 
