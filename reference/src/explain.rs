@@ -38,6 +38,11 @@ use cause::FailureCause;
 pub(crate) use resolve_path::HostLookup;
 use rule::DenialRule;
 
+/// The number of commands in a shell `line`.
+pub(crate) fn count_commands(line: &str) -> usize {
+    command_parser::commands(&Command::Shell(line.to_owned())).len()
+}
+
 /// The number of bytes that are read at either end of a stream.
 const END: usize = 32 * 1024;
 /// Characters of a reason at most.

@@ -36,6 +36,8 @@ mod run;
 mod stdout;
 mod supervise;
 mod sys;
+#[doc(hidden)]
+pub mod untrusted;
 
 pub use run::process;
 

@@ -60,7 +60,7 @@ fn contents(file: &Path) -> io::Result<(Vec<u8>, bool)> {
 }
 
 /// Parses a request of either kind, by its member `dialect`.
-fn parse(text: &str, host: &dyn HostInspector) -> Result<RunJob, Refusal> {
+pub(crate) fn parse(text: &str, host: &dyn HostInspector) -> Result<RunJob, Refusal> {
     #[derive(Deserialize)]
     struct DialectField {
         dialect: Option<Value>,

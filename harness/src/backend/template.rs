@@ -26,6 +26,10 @@ const LINE_FEED: char = 'n';
 /// After [`ESCAPE`]: the escape itself.
 const ITSELF: char = 'e';
 
+/// The most bytes of an expression: the engine takes a stack frame for each operator of a chain. The
+/// longest of the recipes has half of it.
+const LONGEST: usize = 1000;
+
 /// Renders values as they are.
 static TEXTS: LazyLock<Environment<'static>> = LazyLock::new(environment);
 
@@ -74,6 +78,7 @@ pub(super) fn check_with(template: &str, variables: &[&str]) -> Result<(), Strin
     if template.contains(ESCAPE) {
         return Err("a template cannot hold the control character U+0001".to_owned());
     }
+    tags(template).try_for_each(check_length)?;
     let read = TEXTS.template_from_str(template).map_err(|error| plain(&error))?;
     known(&read.undeclared_variables(false), variables)?;
     variations::check_members(&read.undeclared_variables(true).into_iter().collect())?;
@@ -86,6 +91,13 @@ fn tags(template: &str) -> impl Iterator<Item = &str> {
         let end = part.find("}}").into_iter().chain(part.find("%}")).min();
         &part[..end.unwrap_or(part.len())]
     })
+}
+
+fn check_length(expression: &str) -> Result<(), String> {
+    match expression.len() {
+        ..=LONGEST => Ok(()),
+        bytes => Err(format!("an expression of {bytes} bytes, more than {LONGEST}: split it")),
+    }
 }
 
 /// Checks that every filter of `expression` exists: the engine looks only where one is applied.
@@ -140,6 +152,7 @@ fn without_texts(expression: &str) -> String {
 
 /// Checks that `expression` can be parsed, and asks for no undefined variable.
 pub(super) fn check_rule(expression: &str) -> Result<(), String> {
+    check_length(expression)?;
     let read = TEXTS.compile_expression(expression).map_err(|error| plain(&error))?;
     known(&read.undeclared_variables(false), context::VARIABLES)?;
     variations::check_members(&read.undeclared_variables(true).into_iter().collect())?;
@@ -398,6 +411,14 @@ mod tests {
         let scene = context! { policy => context! { mode => "x" } };
         for expression in ["policy.mod", "policy.mod == 'x'", "policy.mod | reject('eq', 'x')"] {
             assert!(holds(expression, &scene).is_err(), "{expression}");
+        }
+    }
+
+    #[test]
+    fn a_chain_without_end_is_refused() {
+        let chain = "uid | int ".repeat(20_000);
+        for error in [check_rule(&chain), check(&format!("{{{{ {chain} }}}}"))] {
+            assert!(error.unwrap_err().contains("more than 1000: split it"));
         }
     }
 }

@@ -13,6 +13,7 @@ mod support;
 #[cfg(target_os = "linux")]
 mod action;
 mod answers;
+mod any_bytes;
 mod arms;
 mod backends;
 mod bench;

@@ -80,14 +80,15 @@ fn a_path_that_leads_elsewhere_in_between_is_opened_there(
     fs::create_dir(at("box")).expect("our directory");
     fs::write(at("box/f"), "mine").expect("our file");
     let race = |path: &str| {
-        let call = probe("open-swapped").path(at(path)).arg("tries", "100000");
+        let call = probe("open-swapped").path(at(path)).arg("tries", "5000");
         match is_link {
             true => call.arg("name", at("l")).arg("to", at("box/f")).arg("or", &file),
             false => call.arg("name", at("box")).arg("or", dir.path()),
         }
     };
     let detail = race(path).run().succeeded();
-    assert_eq!((text(&detail, "data"), number(&detail, "tries")), ("old text", 100_000));
+    assert_eq!(text(&detail, "data"), "old text");
+    assert!(number(&detail, "tries") >= 5000, "{detail:?}");
     assert!(number(&detail, "opened") > 0, "{detail:?}");
     race(path).arg("text", "+").run().succeeded();
     assert!(content(&file).starts_with("old text+"), "{}", content(&file).len());

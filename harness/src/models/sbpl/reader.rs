@@ -24,9 +24,12 @@ impl SbplForm {
     }
 }
 
+/// The most lists within each other; those of the system's own profiles are a tenth of it.
+const DEEPEST: usize = 100;
+
 /// Parses every expression of `text`, which are lists.
 pub(super) fn read(text: &str) -> Result<Vec<SbplForm>, ModelError> {
-    let mut reader = SbplReader { rest: text, line: 1 };
+    let mut reader = SbplReader { rest: text, line: 1, depth: 0 };
     let mut forms = Vec::new();
     loop {
         reader.skip();
@@ -41,6 +44,8 @@ pub(super) fn read(text: &str) -> Result<Vec<SbplForm>, ModelError> {
 struct SbplReader<'a> {
     rest: &'a str,
     line: usize,
+    /// The number of lists that are open.
+    depth: usize,
 }
 
 impl SbplReader<'_> {
@@ -87,12 +92,18 @@ impl SbplReader<'_> {
 
     fn list(&mut self) -> Result<SbplForm, ModelError> {
         let line = self.line;
+        if self.depth == DEEPEST {
+            let deeper = format!("line {line}: more than {DEEPEST} lists within each other");
+            return Err(ModelError::Unknown(deeper));
+        }
+        self.depth += 1;
         self.next();
         let mut inner = Vec::new();
         loop {
             self.skip();
             if self.rest.starts_with(')') {
                 self.next();
+                self.depth -= 1;
                 return Ok(SbplForm::List(inner, line));
             }
             inner.push(self.form()?);

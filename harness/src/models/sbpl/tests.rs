@@ -467,3 +467,14 @@ fn a_profile_that_is_far_too_large_is_not_judged() {
         other => panic!("{other:?}"),
     }
 }
+
+#[test]
+fn lists_within_lists_without_end_are_not_judged() {
+    let text = format!("(version 1)\n(allow file-read* {}", "(require-not ".repeat(20_000));
+    match Profile::read(&text, []) {
+        Err(ModelError::Unknown(why)) => {
+            assert_eq!(why, "line 2: more than 100 lists within each other");
+        }
+        other => panic!("{other:?}"),
+    }
+}

@@ -99,3 +99,32 @@ fn nulls_of_open_objects_are_dropped_before_signing() {
     assert_eq!(Value::from(event.frame.usage.unwrap()), json!({"b": {}}));
     assert_eq!(event.frame.coverage.unwrap(), json!({}));
 }
+
+#[path = "../../../../harness/tests/support/byte_mutator.rs"]
+mod byte_mutator;
+
+/// What is accepted once is accepted as the same again.
+#[test]
+fn any_bytes_are_a_frame_or_refused() {
+    let usage = json!({"n": 9_007_199_254_740_991_u64, "x": [1.5, null, {"y": "\u{10400}"}]});
+    let seeds = [
+        frame(&json!({})),
+        frame(&json!({"input": usage, "output": "text", "usage": {"tokens": 3}})),
+        frame(&json!({"sandbox_id": "s", "binding": {"sandbox_id": "s", "endpoint": "/command"}})),
+    ];
+    byte_mutator::feed("frames", &seeds, 3000, |bytes| {
+        let accepted = accept(bytes).map(|event| event.parameters_hash);
+        assert_eq!(accepted, accept(bytes).map(|event| event.parameters_hash));
+    });
+}
+
+/// A line of a store is a receipt or none.
+#[test]
+fn any_bytes_are_a_receipt_or_refused() {
+    let line = json!({"@context": ["https://www.w3.org/ns/credentials/v2"], "type": ["VerifiableCredential"],
+        "credentialSubject": {"chain": {"sequence": 1, "chain_id": "c", "previous_receipt_hash": null}},
+        "proof": {"type": "Ed25519Signature2020", "proofValue": "z1"}});
+    byte_mutator::feed("receipts", &[line.to_string().into_bytes()], 3000, |bytes| {
+        drop(crate::parsed_receipt::read(bytes));
+    });
+}

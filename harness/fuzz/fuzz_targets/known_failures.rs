@@ -1,0 +1,8 @@
+//! A list of known failures: `cargo +nightly fuzz run known-failures tests/seeds/known`.
+#![no_main]
+
+#[allow(dead_code, reason = "each target is one of them")]
+#[path = "../../tests/it/any_bytes/readers.rs"]
+mod readers;
+
+libfuzzer_sys::fuzz_target!(|bytes: &[u8]| readers::known_failures(bytes));

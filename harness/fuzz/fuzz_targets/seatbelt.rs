@@ -1,0 +1,8 @@
+//! A Seatbelt text: `cargo +nightly fuzz run seatbelt tests/seeds/seatbelt`.
+#![no_main]
+
+#[allow(dead_code, reason = "each target is one of them")]
+#[path = "../../tests/it/any_bytes/readers.rs"]
+mod readers;
+
+libfuzzer_sys::fuzz_target!(|bytes: &[u8]| readers::seatbelt(bytes));
