@@ -174,11 +174,16 @@ fn work(desk: &Arc<SyscallBroker>, is_first: bool) {
     if unshare(CloneFlags::CLONE_FS).is_err() && !is_first {
         return;
     }
-    let _end = SandboxEnded;
+    let end = SandboxEnded;
     let _as_ever = notify::take_short_turns();
     loop {
         match notify::next(desk.listener.as_fd()) {
             Ok(notice) => serve(desk, &notice),
+            // The command and all of its processes have ended: nothing is left to answer, and the kernel
+            // lets no thread wait any more.
+            Err(Errno::ENOENT) if notify::is_abandoned(desk.listener.as_fd()) => {
+                return end.disarm();
+            }
             // The caller was killed before we heard of it.
             Err(Errno::ENOENT | Errno::EINTR) => {}
             Err(_) => return,
@@ -202,6 +207,13 @@ fn serve(desk: &Arc<SyscallBroker>, notice: &SeccompNotification) {
 }
 
 struct SandboxEnded;
+
+impl SandboxEnded {
+    /// Leaves this process as it is, which has calls to serve no longer.
+    fn disarm(self) {
+        std::mem::forget(self);
+    }
+}
 
 impl Drop for SandboxEnded {
     fn drop(&mut self) {

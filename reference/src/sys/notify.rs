@@ -5,6 +5,7 @@ use std::io::{IoSlice, IoSliceMut};
 use std::os::fd::{AsFd, AsRawFd, BorrowedFd, FromRawFd, OwnedFd, RawFd};
 
 use nix::errno::Errno;
+use nix::poll::{PollFd, PollFlags, PollTimeout, poll};
 use nix::sys::socket::{ControlMessageOwned, MsgFlags, recvmsg};
 use nix::sys::uio::{RemoteIoVec, process_vm_readv, process_vm_writev};
 use nix::unistd::Pid;
@@ -139,7 +140,15 @@ pub(crate) fn take_short_turns() -> nix::Result<()> {
         .map(drop)
 }
 
-/// Waits for a call; ENOENT if its caller was killed meanwhile.
+/// Returns whether no process is left whose calls come to `listener` (Linux 5.9). Waiting for a call
+/// fails with ENOENT at once from then on.
+pub(crate) fn is_abandoned(listener: BorrowedFd<'_>) -> bool {
+    let mut polled = [PollFd::new(listener, PollFlags::empty())];
+    let found = poll(&mut polled, PollTimeout::ZERO);
+    found.is_ok() && polled[0].revents().is_some_and(|seen| seen.contains(PollFlags::POLLHUP))
+}
+
+/// Waits for a call; ENOENT if its caller was killed meanwhile, or if no caller is left.
 pub(crate) fn next(listener: BorrowedFd<'_>) -> nix::Result<SeccompNotification> {
     // SAFETY: all zeroes is a valid notice, as the kernel requires.
     let mut notice: libc::seccomp_notif = unsafe { std::mem::zeroed() };
@@ -331,20 +340,40 @@ pub(crate) fn leave(code: i32) -> ! {
 
 #[cfg(test)]
 mod tests {
-    use super::*;
+    use nix::sched::CloneFlags;
+    use nix::sys::signal::{Signal, kill};
+    use nix::sys::socket::{AddressFamily, SockFlag, SockType, socketpair};
+    use nix::unistd::pause;
 
-    /// Checks that short turns leave a thread the priority that it has.
+    use super::*;
+    use crate::sys::{fork_into, gain_nothing, reap_process};
+
     #[test]
-    fn short_turns_keep_the_nice_value() {
-        let own = || {
-            let stat = std::fs::read_to_string("/proc/thread-self/stat").unwrap();
-            let fields = stat.rsplit_once(')').unwrap().1;
-            fields.split_whitespace().nth(16).unwrap().parse::<i32>().unwrap()
+    fn a_listener_without_callers_is_abandoned() {
+        let pass = libc::sock_filter {
+            code: (libc::BPF_RET | libc::BPF_K) as u16,
+            jt: 0,
+            jf: 0,
+            k: libc::SECCOMP_RET_ALLOW,
         };
-        // SAFETY: setpriority takes three numbers; 0 names this thread.
-        let set = unsafe { libc::setpriority(libc::PRIO_PROCESS, 0, 17) };
-        assert_eq!((set, own()), (0, 17));
-        take_short_turns().unwrap();
-        assert_eq!(own(), 17);
+        let (family, kind) = (AddressFamily::Unix, SockType::SeqPacket);
+        let (sender, receiver) = socketpair(family, kind, None, SockFlag::SOCK_CLOEXEC).unwrap();
+        let caller = || {
+            let listened = gain_nothing().and_then(|()| listen(&[pass]));
+            if listened.and_then(|listener| pass_on(&sender, &listener, 0)).is_err() {
+                return 1;
+            }
+            loop {
+                pause();
+            }
+        };
+        let (pid, process) = fork_into(CloneFlags::empty(), caller).unwrap();
+        drop(sender);
+        let listener = passed_on(&receiver).unwrap().unwrap();
+        assert!(!is_abandoned(listener.as_fd()));
+        kill(pid, Signal::SIGKILL).unwrap();
+        reap_process(&process).unwrap();
+        assert_eq!(next(listener.as_fd()).unwrap_err(), Errno::ENOENT);
+        assert!(is_abandoned(listener.as_fd()));
     }
 }
