@@ -1,6 +1,7 @@
 //! Mutants: the reference with one fault each, and what the corpus makes of them. Pure.
 
-use std::collections::{BTreeMap, HashMap, HashSet};
+use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
+use std::path::Path;
 
 use boxproof_cases::{Case, Suite};
 use boxproof_reports::{CaseRow, Level, Verdict};
@@ -66,8 +67,10 @@ pub struct MutantResult {
     pub fault: ReferenceFault,
     /// Its fate so far.
     pub fate: MutantFate,
-    /// The cases that it was tried on.
-    pub tried: usize,
+    /// The ids of the cases that it was tried on.
+    pub tried: BTreeSet<String>,
+    /// The ids of those that show it.
+    pub noticed: BTreeSet<String>,
     /// The cases that show it: id, verdict and reason, the rightest first.
     pub shown: Vec<String>,
 }
@@ -75,7 +78,8 @@ pub struct MutantResult {
 impl MutantResult {
     /// A mutant that was tried on nothing.
     pub fn new(fault: ReferenceFault) -> Self {
-        Self { fault, fate: MutantFate::Survived, tried: 0, shown: Vec::new() }
+        let (tried, noticed, shown) = Default::default();
+        Self { fault, fate: MutantFate::Survived, tried, noticed, shown }
     }
 
     /// Takes in rows: those of the mutant, each with that of the baseline.
@@ -83,9 +87,10 @@ impl MutantResult {
         let sound = rows.iter().filter(|(_, sound)| sound.verdict == Verdict::Pass);
         let mut found: Vec<(MutantFate, &CaseRow)> = sound
             .map(|(row, _)| (fate(row.verdict, row.level, &self.fault.dies), *row))
-            .inspect(|_| self.tried += 1)
+            .inspect(|(_, row)| _ = self.tried.insert(row.id.clone()))
             .filter(|(fate, _)| *fate > MutantFate::Survived)
             .collect();
+        self.noticed.extend(found.iter().map(|(_, row)| row.id.clone()));
         found.sort_by_key(|(fate, _)| std::cmp::Reverse(*fate));
         self.fate = self.fate.max(found.first().map_or(MutantFate::Survived, |(fate, _)| *fate));
         let tell = |row: &CaseRow| format!("{} {} ({})", row.id, row.verdict.keyword(), row.reason);
@@ -96,6 +101,47 @@ impl MutantResult {
     pub fn is_settled(&self) -> bool {
         self.fate == MutantFate::Killed || self.fault.survives.is_some()
     }
+}
+
+/// Returns a line for each case file that shows no fault, asks no public report (`asking` has the
+/// files that do, without `.yaml`), and has no requirement for itself. A file that faults name and that
+/// was not needed to kill one is not among them.
+pub fn redundant(
+    results: &[MutantResult],
+    suite: &Suite,
+    asking: &BTreeSet<&str>,
+) -> Result<Vec<String>, FilterError> {
+    let mut named: HashMap<&Path, usize> = HashMap::new();
+    for result in results {
+        let cases = cases_of(&result.fault, suite)?;
+        let files: HashSet<&Path> = cases.into_iter().map(|case| case.file.as_path()).collect();
+        files.into_iter().for_each(|file| *named.entry(file).or_default() += 1);
+    }
+    let mut holders: HashMap<&str, HashSet<&Path>> = HashMap::new();
+    let mut files: BTreeMap<&Path, Vec<&Case>> = BTreeMap::new();
+    for case in &suite.cases {
+        files.entry(&case.file).or_default().push(case);
+        for id in &case.requirements {
+            holders.entry(id.as_str()).or_default().insert(&case.file);
+        }
+    }
+    let line = |(file, cases): (&Path, Vec<&Case>)| {
+        let stem = file.with_extension("").display().to_string();
+        let mut requirements = cases.iter().flat_map(|case| &case.requirements);
+        let is_alone = requirements.any(|id| holders[id.as_str()].len() == 1);
+        let of_file =
+            |ids: &BTreeSet<String>| cases.iter().any(|case| ids.contains(case.id.as_str()));
+        let noticed = results.iter().any(|result| of_file(&result.noticed));
+        let tried = results.iter().filter(|result| of_file(&result.tried)).count();
+        let reason = match (named.get(file), tried) {
+            _ if is_alone || noticed || asking.contains(stem.as_str()) => return None,
+            (None, _) => "no fault is about it".to_owned(),
+            (Some(_), 0) => return None,
+            (Some(_), tried) => format!("it was tried on {tried} faults and notices none"),
+        };
+        Some(format!("{stem}: {reason}"))
+    };
+    Ok(files.into_iter().filter_map(line).collect())
 }
 
 /// Returns what the verdict of one case says of a mutant that should die by the verdict `dies`.
@@ -227,6 +273,36 @@ mod tests {
         };
         assert_eq!(ids("table:names:.zlogin"), ["area/case/zlogin", "area/case/one"]);
         assert_eq!(ids("plan.other"), ["area/case/one", "area/case/zlogin"]);
+    }
+
+    #[test]
+    fn a_file_that_shows_nothing_and_asks_nothing_is_redundant() {
+        let case = |name: &str, requirement: &str| {
+            let text = format!(
+                "purpose: {name}.\nrequirement: {requirement}\nact: {{sh: 'true'}}\nexpect: {{allowed: {{}}}}\n"
+            );
+            (std::path::PathBuf::from(format!("area/{name}.yaml")), text)
+        };
+        let names = ["asking", "named", "silent", "untried", "unnamed"];
+        let files = names.map(|name| case(name, "R-x")).into_iter().chain([case("alone", "R-y")]);
+        let requirements = "R-x: {text: a, source: b}\nR-y: {text: a, source: b}\n".to_owned();
+        let requirements = BTreeMap::from([(std::path::PathBuf::from("r.yaml"), requirements)]);
+        let suite = Suite::from_files("test", files.collect(), &requirements).unwrap();
+        let cases = ["asking", "named", "silent", "untried"].map(|name| format!("area/{name}"));
+        let fault = ReferenceFault { cases: cases.to_vec(), ..fault("plan.a") };
+        let ids = |names: &[&str]| names.iter().map(|name| format!("area/{name}")).collect();
+        let result = MutantResult {
+            tried: ids(&["named", "silent"]),
+            noticed: ids(&["named"]),
+            ..MutantResult::new(fault)
+        };
+        assert_eq!(
+            redundant(&[result], &suite, &BTreeSet::from(["area/asking"])).unwrap(),
+            [
+                "area/silent: it was tried on 1 faults and notices none",
+                "area/unnamed: no fault is about it"
+            ]
+        );
     }
 
     #[test]

@@ -34,7 +34,7 @@ pub(super) struct AuditArgs {
     knowing: bool,
     /// Run the cases on the reference with one fault each instead, to see which faults they notice.
     /// With `=GLOB`, only the faults of such names. Takes a program built with the feature `faults`.
-    #[arg(long, value_name = "GLOB", num_args = 0..=1, require_equals = true, default_missing_value = "*")]
+    #[arg(long, value_name = "GLOB", num_args = 0..=1, require_equals = true, default_missing_value = mutants::EVERY)]
     mutants: Option<String>,
 }
 

@@ -8,6 +8,7 @@ use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use boxproof_cases::Suite;
+use boxproof_cases::coverage::{CorpusCoverage, PublicReports};
 use boxproof_reports::CaseRow;
 use globset::Glob;
 use nix::sys::signal::Signal;
@@ -15,17 +16,25 @@ use nix::sys::signal::Signal;
 use super::{CliFailure, me, note, print_text};
 use crate::backend::{Backend, SettledUser, own_channel, resolve};
 use crate::host::program_answer;
-use crate::mutants::{MutantFate, MutantResult, ReferenceFault, cases_of, paired, score};
+use crate::mutants::{
+    MutantFate, MutantResult, ReferenceFault, cases_of, paired, redundant, score,
+};
 use crate::plan::{PairScope, RunPairs};
 use crate::selection::CaseSelection;
 use crate::session::{RunConclusion, SessionRequest, conduct, tools_for};
+
+/// The pattern of all names.
+pub(super) const EVERY: &str = "*";
 
 /// The time that the program has to print its faults.
 const PATIENCE: Duration = Duration::from_secs(20);
 
 /// The cases of a mutant that are run in each round, as long as it is not killed: those that can
 /// show it are many, and the likeliest come first.
-const ROUNDS: [usize; 3] = [5, 30, usize::MAX];
+const ROUNDS: [usize; 4] = [2, 8, 40, usize::MAX];
+
+/// The cases that a mutant whose survival has a reason is run on.
+const EXPLAINED: usize = 8;
 
 /// The area whose faults are in the channel of receipts.
 const CHANNEL: &str = "receipts";
@@ -63,7 +72,26 @@ pub(super) fn run(audit: &MutantAudit) -> Result<i32, CliFailure> {
         print_text(&area.iter().map(line).collect::<String>())?;
     }
     print_text(&score(&results))?;
+    if audit.names == EVERY {
+        print_text(&redundant_lines(audit, &results)?)?;
+    }
     Ok(i32::from(!results.iter().all(MutantResult::is_settled)))
+}
+
+/// Tells the case files that show nothing.
+fn redundant_lines(audit: &MutantAudit, results: &[MutantResult]) -> Result<String, CliFailure> {
+    let usage = |error: &dyn std::fmt::Display| CliFailure::usage(error.to_string());
+    let reports = PublicReports::built_in().map_err(|error| usage(&error))?;
+    let coverage = CorpusCoverage::new(&audit.suite, &reports);
+    let files = coverage.reports.iter().flat_map(|report| &report.files);
+    let asking = files.map(String::as_str).collect();
+    let lines = redundant(results, &audit.suite, &asking).map_err(|error| usage(&error))?;
+    let count = lines.len();
+    let lines: String = lines.into_iter().map(|line| format!("redundant    {line}\n")).collect();
+    Ok(format!(
+        "{lines}{count} case files show no fault, ask no public report and have no requirement for \
+         themselves\n"
+    ))
 }
 
 /// Asks the program `me` for its faults.
@@ -144,7 +172,11 @@ fn round(
 ) -> Result<Option<Signal>, CliFailure> {
     let mut pairs = RunPairs::new();
     let mut backends: Vec<Backend> = baselines.0.values().cloned().collect();
-    for result in results.iter().filter(|result| result.fate != MutantFate::Killed) {
+    let is_open = |result: &&MutantResult| {
+        let is_explained = result.fault.survives.is_some() && part.start >= EXPLAINED;
+        result.fate != MutantFate::Killed && !is_explained
+    };
+    for result in results.iter().filter(is_open) {
         let cases = cases_of(&result.fault, &audit.suite);
         let cases = cases.map_err(|error| CliFailure::usage(error.to_string()))?;
         let selected = cases.into_iter().filter(|case| audit.selection.selects(case));
@@ -213,11 +245,11 @@ fn run_pairs(
 
 /// The line about one mutant.
 fn line(result: &MutantResult) -> String {
-    let MutantResult { fault, fate, tried, shown } = result;
+    let MutantResult { fault, fate, tried, shown, .. } = result;
     let told = match (shown.is_empty(), &fault.survives) {
         (false, _) => shown.iter().take(TOLD).cloned().collect::<Vec<_>>().join("; "),
         (true, Some(reason)) => format!("explained: {reason}"),
-        (true, None) => format!("{tried} cases pass"),
+        (true, None) => format!("{} cases pass", tried.len()),
     };
     let more = shown.len().saturating_sub(TOLD);
     let more = if more > 0 { format!("; {more} more") } else { String::new() };
