@@ -239,7 +239,7 @@ static CATALOG: &[ProbeSpec] = table! {
         "Connects over TCP and sends text in one call.";
     Net "fetch" see net::fetch, [ADDR, optional(required("host", ValueKind::Text)),
             required("way", ValueKind::OneOf(net::WAYS)), optional(required("follow", ValueKind::Switch)), SEND]
-        "Reaches a host as it is spelled, through the proxy of the environment, if any; --follow: where it sends us, too.";
+        "Reaches a host as it is spelled, through the proxy of the environment, if any, with the account of its URL; --follow: where it sends us, too.";
     Net "tcp-listen" see net::tcp_listen, [optional(ADDR)]
         "Listens on loopback, on a port of the kernel's choice unless told.";
     Net "udp-send" see net::udp_send, [ADDR, MAPPED, TEXT,

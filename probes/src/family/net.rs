@@ -1,10 +1,12 @@
 //! Family `net`: sockets of every kind. `--send` tells a listener's log who came.
 
+mod client_stream;
 mod dns;
 mod fetch;
 #[cfg(target_os = "linux")]
 mod kinds;
 #[cfg(target_os = "linux")]
+mod proxy_endpoint;
 mod raw_udp;
 mod rights;
 mod tcp;

@@ -355,3 +355,54 @@ fn fetch_goes_where_it_is_sent_only_if_told() {
     let asked = origin.join().expect("three requests").map(Option::unwrap_or_default);
     assert_eq!(asked, ["GET /a HTTP/1.1", "GET /a HTTP/1.1", "GET /b HTTP/1.1"]);
 }
+
+/// A proxy that is named by name takes its account, by each way.
+#[test]
+fn fetch_shows_the_account_of_its_proxy() {
+    let listener = TcpListener::bind("127.0.0.1:0").expect("loopback");
+    let port = listener.local_addr().expect("bound").port();
+    let proxy = std::thread::spawn(move || {
+        ["connect", "get", "socks"].map(|way| {
+            let (mut stream, _) = listener.accept().expect("it came");
+            stream.set_read_timeout(PATIENCE).expect("a socket");
+            if way == "socks" {
+                return log_in(&mut stream);
+            }
+            let lines = BufReader::new(&stream).lines().map(|line| line.expect("it said so"));
+            let head: Vec<String> = lines.take_while(|line| !line.is_empty()).collect();
+            stream.write_all(b"HTTP/1.1 204 Nothing\r\n\r\n").expect("an answer");
+            head.into_iter().find(|line| line.starts_with("Proxy-Authorization")).expect("a field")
+        })
+    });
+    let url = |scheme| format!("{scheme}://a%40b:c@localhost:{port}");
+    for way in ["connect", "get", "socks"] {
+        let mut call = probe("fetch").arg("addr", "192.0.2.1:1").arg("way", way).arg("send", "me");
+        call.command.env("http_proxy", url("http")).env("all_proxy", url("socks5h"));
+        call.run().succeeded();
+    }
+    let basic = "Proxy-Authorization: Basic YUBiOmM=".to_owned();
+    assert_eq!(proxy.join().expect("three"), [basic.clone(), basic, "a@b c".to_owned()]);
+}
+
+/// Takes an account and a request as a SOCKS server does; returns name and password.
+fn log_in(stream: &mut std::net::TcpStream) -> String {
+    assert_eq!(read(stream, 4), [5, 2, 0, 2]);
+    stream.write_all(&[5, 2]).expect("an answer");
+    assert_eq!(read(stream, 1), [1]);
+    let [name, password] = [(); 2].map(|()| {
+        let length = read(stream, 1)[0];
+        String::from_utf8(read(stream, length)).expect("text")
+    });
+    stream.write_all(&[1, 0]).expect("an answer");
+    // A request for a host of nine characters.
+    assert_eq!(read(stream, 5), [5, 1, 0, 3, 9]);
+    read(stream, 11);
+    stream.write_all(&[5, 0, 0, 1, 0, 0, 0, 0, 0, 0]).expect("an answer");
+    format!("{name} {password}")
+}
+
+fn read(stream: &mut std::net::TcpStream, count: u8) -> Vec<u8> {
+    let mut bytes = vec![0; count.into()];
+    stream.read_exact(&mut bytes).expect("it said so");
+    bytes
+}

@@ -1,13 +1,13 @@
 //! A client that honours the proxy of its environment, as most programs do, and says what it heard.
 
-use std::io::{self, Read, Write};
-use std::net::{SocketAddr, TcpStream, ToSocketAddrs};
+use std::io::{Read, Write};
+use std::net::{TcpStream, ToSocketAddrs};
 use std::os::unix::ffi::OsStrExt;
-use std::time::Duration;
 
 use nix::errno::Errno;
 
-use super::CONNECT_MS;
+use super::client_stream::{dial, errno, refused};
+use super::proxy_endpoint::ProxyEndpoint;
 use crate::args::ProbeArguments;
 use crate::outcome::{CallContext, ProbeError, ProbeResult, done, succeed_with};
 use crate::record::DetailValue;
@@ -15,9 +15,6 @@ use crate::usage_error::UsageError;
 
 /// Words of `--way`.
 pub(crate) const WAYS: &[&str] = &["connect", "get", "socks"];
-/// The variables that name a proxy, by way; the first that is set counts.
-const VARIABLES: [&str; 4] = ["http_proxy", "HTTP_PROXY", "all_proxy", "ALL_PROXY"];
-const SOCKS_VARIABLES: [&str; 4] = ["all_proxy", "ALL_PROXY", "http_proxy", "HTTP_PROXY"];
 /// Bytes of an answer's head at most.
 const HEAD: usize = 16 * 1024;
 /// The number of redirects that `--follow` follows.
@@ -33,12 +30,15 @@ pub(crate) fn fetch(args: &ProbeArguments) -> ProbeResult {
     };
     let server = FetchTarget { host, port: address.port() };
     let way = args.one("way")?.to_string_lossy().into_owned();
-    let variables = if way == "socks" { SOCKS_VARIABLES } else { VARIABLES };
-    match (proxy(variables), way.as_str()) {
-        (proxy, "get") => browse(proxy, server, args),
+    let proxy = match way.as_str() {
+        "socks" => ProxyEndpoint::for_socks()?,
+        _ => ProxyEndpoint::for_http()?,
+    };
+    match (proxy, way.as_str()) {
+        (proxy, "get") => browse(proxy.as_ref(), server, args),
         (None, _) => greet(server.direct()?, args),
-        (Some(proxy), "socks") => greet(socks(dial(proxy)?, &server)?, args),
-        (Some(proxy), _) => greet(tunnel(dial(proxy)?, &server)?, args),
+        (Some(proxy), "socks") => greet(socks(&proxy, &server)?, args),
+        (Some(proxy), _) => greet(tunnel(&proxy, &server)?, args),
     }
 }
 
@@ -79,23 +79,6 @@ impl FetchTarget {
     }
 }
 
-/// The proxy that the environment names, by its address.
-fn proxy(variables: [&str; 4]) -> Option<SocketAddr> {
-    let value =
-        variables.iter().find_map(|name| std::env::var(name).ok().filter(|v| !v.is_empty()))?;
-    let rest = value.split_once("://").map_or(value.as_str(), |(_, rest)| rest);
-    rest.trim_end_matches('/').to_socket_addrs().ok()?.next()
-}
-
-fn dial(address: SocketAddr) -> Result<TcpStream, ProbeError> {
-    let limit = Duration::from_millis(CONNECT_MS.into());
-    let stream = TcpStream::connect_timeout(&address, limit).map_err(refused("connect"))?;
-    // A missing answer is itself an observation.
-    let patient = stream.set_read_timeout(Some(limit * 2));
-    patient.map_err(|error| ProbeError::Fault(error.to_string()))?;
-    Ok(stream)
-}
-
 fn greet(mut stream: TcpStream, args: &ProbeArguments) -> ProbeResult {
     stream.write_all(args.bytes("send")).map_err(refused("send"))?;
     done()
@@ -108,7 +91,7 @@ fn sent(args: &ProbeArguments) -> String {
 /// Asks for what is to be sent, as a path, and with `--follow` goes where an answer sends it. The
 /// last status is seen, and below 400 is success.
 fn browse(
-    proxy: Option<SocketAddr>,
+    proxy: Option<&ProxyEndpoint>,
     mut server: FetchTarget,
     args: &ProbeArguments,
 ) -> ProbeResult {
@@ -117,9 +100,10 @@ fn browse(
     loop {
         let answer = match proxy {
             Some(proxy) => {
-                get(dial(proxy)?, &format!("http://{}{path}", server.authority()), &server)?
+                let target = format!("http://{}{path}", server.authority());
+                get(proxy.dial()?, &target, (&server, &proxy.authorization()))?
             }
-            None => get(server.direct()?, &path, &server)?,
+            None => get(server.direct()?, &path, (&server, ""))?,
         };
         match answer.location.filter(|_| hops > 0) {
             None => return succeed_with([("status", DetailValue::Number(answer.status.into()))]),
@@ -136,17 +120,20 @@ fn browse(
 fn get(
     mut stream: TcpStream,
     target: &str,
-    server: &FetchTarget,
+    (server, authorization): (&FetchTarget, &str),
 ) -> Result<HttpAnswer, ProbeError> {
     let host = server.authority();
-    let request = format!("GET {target} HTTP/1.1\r\nHost: {host}\r\nConnection: close\r\n\r\n");
+    let request = format!(
+        "GET {target} HTTP/1.1\r\nHost: {host}\r\n{authorization}Connection: close\r\n\r\n"
+    );
     stream.write_all(request.as_bytes()).map_err(refused("send"))?;
     answer(&mut stream)
 }
 
-fn tunnel(mut stream: TcpStream, server: &FetchTarget) -> Result<TcpStream, ProbeError> {
-    let server = server.authority();
-    let request = format!("CONNECT {server} HTTP/1.1\r\nHost: {server}\r\n\r\n");
+fn tunnel(proxy: &ProxyEndpoint, server: &FetchTarget) -> Result<TcpStream, ProbeError> {
+    let mut stream = proxy.dial()?;
+    let (server, authorization) = (server.authority(), proxy.authorization());
+    let request = format!("CONNECT {server} HTTP/1.1\r\nHost: {server}\r\n{authorization}\r\n");
     stream.write_all(request.as_bytes()).map_err(refused("send"))?;
     answer(&mut stream)?;
     Ok(stream)
@@ -186,12 +173,12 @@ fn location(head: &[u8]) -> Option<String> {
 }
 
 /// SOCKS 5: the name goes to the proxy as it is.
-fn socks(mut stream: TcpStream, server: &FetchTarget) -> Result<TcpStream, ProbeError> {
+fn socks(proxy: &ProxyEndpoint, server: &FetchTarget) -> Result<TcpStream, ProbeError> {
     let length = u8::try_from(server.host.len());
     let length = length.map_err(|_| UsageError::bad("host", "expected at most 255 bytes"))?;
     let mut answer = [0; 10];
-    stream.write_all(&[5, 1, 0]).map_err(refused("send"))?;
-    stream.read_exact(&mut answer[..2]).map_err(refused("recv"))?;
+    let mut stream = proxy.dial()?;
+    proxy.greet_socks(&mut stream)?;
     let mut request = vec![5, 1, 0, 3, length];
     request.extend(server.host.as_bytes());
     request.extend(server.port.to_be_bytes());
@@ -207,19 +194,4 @@ fn socks(mut stream: TcpStream, server: &FetchTarget) -> Result<TcpStream, Probe
         _ => Errno::EPROTO,
     };
     Err(errno).at("proxy")
-}
-
-fn refused(call: &'static str) -> impl Fn(io::Error) -> ProbeError {
-    move |error| ProbeError::Refused { call, errno: errno(&error, Errno::ETIMEDOUT) }
-}
-
-/// Returns the error number: ETIMEDOUT for a time limit, ECONNRESET for an early end, `other` if
-/// there is none.
-fn errno(error: &io::Error, other: Errno) -> Errno {
-    match (error.kind(), error.raw_os_error()) {
-        (io::ErrorKind::WouldBlock | io::ErrorKind::TimedOut, _) => Errno::ETIMEDOUT,
-        (io::ErrorKind::UnexpectedEof, _) => Errno::ECONNRESET,
-        (_, Some(number)) => Errno::from_raw(number),
-        (_, None) => other,
-    }
 }
