@@ -7,7 +7,7 @@ use std::sync::LazyLock;
 use include_dir::{Dir, include_dir};
 use sha2::{Digest, Sha256};
 
-use crate::case::{Case, CaseFile, CaseId, CaseStep, Control, Oracle, Twin};
+use crate::case::{Case, CaseFile, CaseId, CaseStep, Control, Oracle, Row, Twin};
 use crate::load::LoadError;
 use crate::requirement::{RequirementId, RequirementRegistry};
 use crate::vars::{self, UnknownVariable};
@@ -252,7 +252,8 @@ fn cases_of(
         Err(errors) => return (cases, errors),
     };
     let is_repaired = !errors.is_empty();
-    let mut found = Vec::new();
+    // What is written now is refused; a record keeps what was written when it was made.
+    let mut found = if registry.is_some() { valueless(&file) } else { Vec::new() };
     for (row, file) in file.unrolled() {
         let row = row.as_deref();
         let made = file
@@ -286,6 +287,14 @@ fn cases_of(
 
 /// A field and what is wrong with it.
 type FieldFault = (&'static str, String);
+
+/// The rows of `file` that have a parameter without a value.
+fn valueless(file: &CaseFile) -> Vec<(Option<String>, (String, String))> {
+    let fault = |(name, row): (&String, &Row)| {
+        row.valueless().map(|message| (Some(name.clone()), ("with".to_owned(), message)))
+    };
+    file.rows.iter().filter_map(fault).collect()
+}
 
 fn compile(path: &Path, row: Option<&str>, file: CaseFile) -> Result<Case, FieldFault> {
     let id = id_of(path, row)?;

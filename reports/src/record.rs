@@ -21,7 +21,7 @@ pub use header::{
 };
 pub use ledger::LedgerFault;
 pub use line::RecordLine;
-pub use reader::read;
+pub use reader::{read, unpacked};
 pub use row::{
     ArmName, ArmRow, BlindLook, BlindShown, CaseRow, EarlierTry, ExitRow, JudgeEvidence,
     KnownFailure, Level, OracleRow, STREAM_LIMIT, StreamText, TwinState,

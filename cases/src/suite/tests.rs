@@ -90,3 +90,18 @@ fn faults_are_located(
     assert!(errors[0].to_string().contains(message), "{}", errors[0]);
     assert_eq!(errors[0].line, line, "{}", errors[0]);
 }
+
+/// What an author writes is refused; what a record keeps from before the rule is judged as it was.
+#[test]
+fn a_parameter_without_a_value_is_an_error_of_an_author_alone() {
+    let written = |with: &str| format!("{CASE}rows:\n  one: {{with: {with}}}\n");
+    let cut = written("{what: a, too}");
+    let errors = load(&cut).unwrap_err();
+    let says = "with.too has no value; a text with a comma needs quotes, and an empty one is ''";
+    assert_eq!((errors.len(), errors[0].line), (1, 8), "{errors:?}");
+    assert!(errors[0].to_string().contains(says), "{}", errors[0]);
+    assert!(load(&written("{what: a, too: ''}")).is_ok());
+    assert!(load(&written("{what: \"a, too\"}")).is_ok());
+    let kept = BTreeMap::from([(PathBuf::from("fs/case.yaml"), cut)]);
+    assert_eq!(Suite::recorded_cases(&kept).unwrap()[0].id.as_str(), "fs/case/one");
+}

@@ -49,6 +49,7 @@ fn judge_one(path: &Path) -> Result<(usize, usize), CliFailure> {
     let mut bytes = Vec::new();
     let read = File::open(path).and_then(|mut file| file.read_to_end(&mut bytes));
     read.map_err(|error| fault(&error))?;
+    let bytes = record::unpacked(bytes).map_err(|error| fault(&error))?;
     let run = record::read(bytes.as_slice()).map_err(|error| fault(&error))?;
     let rejudged = rejudge(&run).map_err(|error| fault(&error))?;
     let mut lines: Vec<String> = differences(&run, &rejudged)

@@ -29,6 +29,7 @@ mod manifests;
 mod models;
 mod parts;
 mod protocol_page;
+mod published;
 mod recipes;
 mod repro;
 mod results;

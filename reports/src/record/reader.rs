@@ -1,7 +1,7 @@
 //! The reader of a run record, which refuses records that are incomplete or inconsistent
 //! ([`read`]).
 
-use std::io::{BufRead, BufReader, Read};
+use std::io::{self, BufRead, BufReader, Read};
 
 use flate2::bufread::MultiGzDecoder;
 use sha2::{Digest, Sha256};
@@ -20,6 +20,19 @@ pub fn read(mut input: impl BufRead) -> Result<Run, RecordError> {
         return read_lines(input);
     }
     read_lines(BufReader::new(MultiGzDecoder::new(input).take(UNPACKED_LIMIT)))
+}
+
+/// Returns a record's bytes as they were written, before gzip, which a record may be compressed by.
+///
+/// # Errors
+/// Compressed data that does not unpack.
+pub fn unpacked(bytes: Vec<u8>) -> io::Result<Vec<u8>> {
+    if !bytes.starts_with(&GZIP) {
+        return Ok(bytes);
+    }
+    let mut plain = Vec::new();
+    MultiGzDecoder::new(bytes.as_slice()).take(UNPACKED_LIMIT).read_to_end(&mut plain)?;
+    Ok(plain)
 }
 
 /// How compressed data begins; no line of a record does.

@@ -1,0 +1,67 @@
+//! The published records, judged again by the program: a part of each, chosen by hash. All of them are
+//! judged at night.
+
+use std::path::{Path, PathBuf};
+use std::process::Command;
+
+use boxproof::attestation::sha256;
+use boxproof_reports::{CaseRow, RecordWriter};
+use serde::de::DeserializeOwned;
+
+use crate::support::Place;
+
+/// How the digest of a case's id begins, if the case is of the part: one of 64.
+const PART: [&str; 4] = ["3d", "7a", "b1", "f6"];
+
+#[test]
+fn the_published_verdicts_follow_from_what_was_observed() {
+    let place = Place::new();
+    let records = published();
+    assert!(!records.is_empty());
+    let parts: Vec<String> =
+        (1..=records.len()).map(|n| place.arg(&format!("{n}.ndjson"))).collect();
+    for (record, part) in records.iter().zip(&parts) {
+        std::fs::write(part, part_of(record)).unwrap();
+    }
+    let args: Vec<&str> = parts.iter().map(String::as_str).collect();
+    let ran = place.run(&[&["judge"][..], &args].concat());
+    for (line, part) in ran.exits(0).stdout.lines().zip(&parts) {
+        let said = line.strip_prefix(&format!("{part}: 0 differences in ")).unwrap();
+        let judged = said.split(' ').next().unwrap().parse::<usize>().unwrap();
+        assert!(judged > 40, "{line}");
+    }
+}
+
+fn published() -> Vec<PathBuf> {
+    let matrix = Path::new(env!("CARGO_MANIFEST_DIR")).join("../reports/matrix");
+    let files = std::fs::read_dir(matrix).unwrap().map(|entry| entry.unwrap().path());
+    let mut records: Vec<PathBuf> =
+        files.filter(|path| path.to_string_lossy().ends_with(".ndjson.gz")).collect();
+    records.sort();
+    records
+}
+
+/// A whole record of the rows of the part.
+fn part_of(record: &Path) -> Vec<u8> {
+    let unpacked = Command::new("gzip").arg("-dc").arg(record).output().unwrap();
+    assert!(unpacked.status.success());
+    let text = String::from_utf8(unpacked.stdout).unwrap();
+    let mut lines = text.lines();
+    let header = read("header", lines.next().unwrap());
+    let mut part = RecordWriter::new(Vec::new(), &header).unwrap();
+    for line in lines.filter(|line| is_of_the_part(line)) {
+        part.row(&read::<CaseRow>("case", line)).unwrap();
+    }
+    part.finish().unwrap().1
+}
+
+fn is_of_the_part(line: &str) -> bool {
+    let id = line.split_once("\"id\":\"").and_then(|(_, rest)| rest.split('"').next());
+    id.is_some_and(|id| PART.contains(&&sha256(id.as_bytes())[..2]))
+}
+
+/// What a line of type `kind` says.
+fn read<T: DeserializeOwned>(kind: &str, line: &str) -> T {
+    let body = line.strip_prefix(&format!("{{\"type\":\"{kind}\",")).unwrap();
+    serde_json::from_str(&format!("{{{body}")).unwrap()
+}
