@@ -25,6 +25,8 @@ mod coverage;
 mod gate;
 mod honesty;
 mod interrupt;
+#[cfg(target_os = "linux")]
+mod last_release;
 mod manifests;
 mod models;
 mod parts;
