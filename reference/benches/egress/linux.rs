@@ -25,13 +25,14 @@ struct Scene {
 impl Scene {
     fn for_measured_run(Ran { network, argv }: &Ran) -> Self {
         let directory = TempDir::new_in(env!("CARGO_TARGET_TMPDIR")).unwrap();
-        let root = directory.path().canonicalize().unwrap();
+        let work = directory.path().canonicalize().unwrap().join("work");
+        fs::create_dir(&work).unwrap();
         let request = json!({
             "protocol": 1,
-            "policy": {"workspace": root, "network": network},
-            "run": {"command": {"argv": argv}, "cwd": root, "mechanism": "namespaces"},
+            "policy": {"workspace": work, "network": network},
+            "run": {"command": {"argv": argv}, "cwd": work, "mechanism": "namespaces"},
         });
-        fs::write(root.join("request.json"), request.to_string()).unwrap();
+        fs::write(directory.path().join("request.json"), request.to_string()).unwrap();
         Self { directory }
     }
 
@@ -41,7 +42,7 @@ impl Scene {
 
     /// Time from spawn to exit, or what the command itself says that it took.
     fn timed(&self) -> Duration {
-        for name in ["result.json", STORED] {
+        for name in [Path::new("result.json"), &Path::new("work").join(STORED)] {
             let _not_there_yet = fs::remove_file(self.root().join(name));
         }
         let mut refbox = Command::new(env!("CARGO_BIN_EXE_refbox"));

@@ -72,12 +72,14 @@ const CLOCK: &str = "a=$(date +%s%N); { WORK\n} && b=$(date +%s%N) && echo $((b 
 fn timed(job: &Job, protect: &str) -> Duration {
     let directory = TempDir::new_in(env!("CARGO_TARGET_TMPDIR")).unwrap();
     let root = directory.path().canonicalize().unwrap();
-    shell(&root, job.prepare);
+    let work = root.join("work");
+    fs::create_dir(&work).unwrap();
+    shell(&work, job.prepare);
     let command = CLOCK.replace("WORK", job.work);
     let request = json!({
         "protocol": 1,
-        "policy": {"workspace": root, "protect": protect, "infer_grants": false},
-        "run": {"command": {"argv": ["bash", "-c", command]}, "cwd": root, "mechanism": "namespaces"},
+        "policy": {"workspace": work, "protect": protect, "grants": ["git_metadata_write"]},
+        "run": {"command": {"argv": ["bash", "-c", command]}, "cwd": work, "mechanism": "namespaces"},
     });
     let file = root.join("request.json");
     fs::write(&file, request.to_string()).unwrap();

@@ -31,16 +31,21 @@ struct Scene {
 impl Scene {
     fn new(denied: usize) -> Self {
         let directory = TempDir::new_in(env!("CARGO_TARGET_TMPDIR")).unwrap();
-        let root = directory.path().canonicalize().unwrap();
-        let denied: Vec<PathBuf> = (0..denied).map(|n| root.join(format!("s{n}"))).collect();
+        let work = directory.path().canonicalize().unwrap().join("work");
+        fs::create_dir(&work).unwrap();
+        let denied: Vec<PathBuf> = (0..denied).map(|n| work.join(format!("s{n}"))).collect();
         denied.iter().for_each(|path| fs::write(path, "secret").unwrap());
         let request = json!({
             "protocol": 1,
-            "policy": {"workspace": root, "deny_read": denied},
-            "run": {"command": {"argv": ["/bin/true"]}, "cwd": root, "mechanism": "namespaces"},
+            "policy": {"workspace": work, "deny_read": denied},
+            "run": {"command": {"argv": ["/bin/true"]}, "cwd": work, "mechanism": "namespaces"},
         });
-        fs::write(root.join("request.json"), request.to_string()).unwrap();
+        fs::write(directory.path().join("request.json"), request.to_string()).unwrap();
         Self { directory, denied }
+    }
+
+    fn work(&self) -> PathBuf {
+        self.root().canonicalize().unwrap().join("work")
     }
 
     fn root(&self) -> &Path {
@@ -72,11 +77,12 @@ impl Scene {
                 bwrap.args(["--ro-bind", &knob, &knob]);
             }
         }
-        bwrap.arg("--bind").args([self.root(), self.root()]);
+        let work = self.work();
+        bwrap.arg("--bind").args([&work, &work]);
         for path in &self.denied {
             bwrap.args(["--ro-bind", "/dev/null"]).arg(path);
         }
-        bwrap.arg("--chdir").arg(self.root()).arg("/bin/true");
+        bwrap.arg("--chdir").arg(work).arg("/bin/true");
         bwrap
     }
 }
