@@ -69,6 +69,45 @@ pub(crate) fn publishable(tree: &Tree) -> Vec<String> {
     found
 }
 
+/// Checks that what the sources of a package take in lies in that package: files of another one, also of
+/// one below it, are not packed with it.
+pub(crate) fn packed_whole(tree: &Tree) -> Vec<String> {
+    let mut found = Vec::new();
+    for file in tree.rust().filter(|file| file.path.contains("/src/") && !file.is_test()) {
+        let (directory, _) = file.path.rsplit_once('/').unwrap_or_default();
+        let paths = taken_in(&file.text).map(|name| resolved(directory, name));
+        let foreign = paths.filter(|path| package_of(path) != package_of(&file.path));
+        found.extend(foreign.map(|path| format!("{}: {path} is not packed with it", file.path)));
+    }
+    found
+}
+
+/// The files that attributes and macros of a source name.
+fn taken_in(text: &str) -> impl Iterator<Item = &str> {
+    let quoted = |opening| text.split(opening).skip(1).filter_map(|rest| rest.split('"').next());
+    ["#[path = \"", "include_str!(\"", "include_bytes!(\""].into_iter().flat_map(quoted)
+}
+
+fn resolved(directory: &str, name: &str) -> String {
+    let mut parts: Vec<&str> = directory.split('/').collect();
+    for part in name.split('/') {
+        match part {
+            ".." => drop(parts.pop()),
+            "." => {}
+            part => parts.push(part),
+        }
+    }
+    parts.join("/")
+}
+
+/// The package that a file is packed with: that of the innermost directory.
+fn package_of(path: &str) -> Option<&'static str> {
+    let holds =
+        |directory: &str| path.strip_prefix(directory).is_some_and(|rest| rest.starts_with('/'));
+    let members = MEMBERS.iter().filter(|(directory, ..)| holds(directory));
+    members.max_by_key(|(directory, ..)| directory.len()).map(|(_, package, _)| *package)
+}
+
 /// The packages of ours that the dependency sections of a manifest name.
 fn ours(manifest: &str) -> Vec<&str> {
     let mut found = Vec::new();

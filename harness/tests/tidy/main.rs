@@ -22,6 +22,7 @@ type Rule = fn(&Tree) -> Vec<String>;
 #[case::members(crates::members)]
 #[case::arrows(crates::arrows)]
 #[case::publishable(crates::publishable)]
+#[case::packed_whole(crates::packed_whole)]
 #[case::reference_in_main_only(layers::reference_in_main_only)]
 #[case::pure_modules_do_not_touch_the_os(layers::pure_modules)]
 #[case::os_list_is_fresh(layers::os_list_is_fresh)]
@@ -57,6 +58,12 @@ const SLEEP: &str = "//! H.\nfn f() { std::thread::sleep(x); }";
     "Cargo.toml",
     "version = \"2.0.0\"\nboxproof-cases = { path = \"cases\", version = \"1.0.0\" }",
     "boxproof-cases"
+)]
+#[case(
+    crates::packed_whole,
+    "reference/src/lib.rs",
+    "#[path = \"../receipts/src/fault.rs\"]\nmod fault;",
+    "reference/receipts/src/fault.rs"
 )]
 #[case(crates::arrows, "cases/Cargo.toml", "[dependencies]\nboxproof = 1", "boxproof")]
 #[case(crates::arrows, "probes/Cargo.toml", "[dev-dependencies]\nboxproof-cases = 1", "cases")]

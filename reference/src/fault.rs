@@ -1,0 +1,1 @@
+../receipts/src/fault.rs

@@ -1,0 +1,1 @@
+../receipts/src/stdout.rs
