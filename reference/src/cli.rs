@@ -54,20 +54,8 @@ enum RefboxVerb {
         #[arg(long, value_name = "NAME", value_parser = mechanism)]
         mechanism: Option<MechanismName>,
     },
-    /// Run a command under a policy
-    #[command(after_help = RUN_EXIT)]
-    Run {
-        /// The request: JSON with protocol, policy and run
-        #[arg(long, value_name = "FILE")]
-        request: PathBuf,
-        /// The file for the result, also when nothing was started
-        #[arg(long, value_name = "FILE")]
-        result: PathBuf,
-        /// The file for events, a JSON object a line: under a profile of documents that the command
-        /// was handed to it (`harness_delegated`)
-        #[arg(long, value_name = "FILE")]
-        events: Option<PathBuf>,
-    },
+    #[command(flatten)]
+    Run(RunVerb),
     /// Print a policy as the text that another program enforces
     #[command(after_help = COMPILE_EXIT)]
     Compile {
@@ -92,6 +80,33 @@ enum RefboxVerb {
     Ask(QueryVerb),
 }
 
+/// The verb that is started most often.
+#[derive(Debug, Subcommand)]
+enum RunVerb {
+    /// Run a command under a policy
+    #[command(after_help = RUN_EXIT)]
+    Run {
+        /// The request: JSON with protocol, policy and run
+        #[arg(long, value_name = "FILE")]
+        request: PathBuf,
+        /// The file for the result, also when nothing was started
+        #[arg(long, value_name = "FILE")]
+        result: PathBuf,
+        /// The file for events, a JSON object a line: under a profile of documents that the command
+        /// was handed to it (`harness_delegated`)
+        #[arg(long, value_name = "FILE")]
+        events: Option<PathBuf>,
+    },
+}
+
+/// The verb `run` alone: the tree of all verbs costs a start more than the arguments of one do.
+#[derive(Debug, Parser)]
+#[command(name = "refbox", version)]
+struct RunCli {
+    #[command(subcommand)]
+    verb: RunVerb,
+}
+
 /// The verbs whose question is in a file.
 #[derive(Debug, Parser)]
 #[command(name = "refbox", version)]
@@ -102,6 +117,11 @@ struct FileQueryCli {
 
 /// Runs one verb; returns the exit code.
 pub(crate) fn main(prefix: &[&str], args: Vec<OsString>) -> i32 {
+    if args.first().is_some_and(|verb| verb == "run") {
+        let code = RunCli::try_parse_from(with_program_name(args))
+            .map_or_else(|error| misused(&error), |cli| run_command(prefix, &cli.verb));
+        return stdout::checked(code);
+    }
     if query::is_in_files(&args) {
         let code = FileQueryCli::try_parse_from(with_program_name(args))
             .map_or_else(|error| misused(&error), |cli| query::answer_in_file(prefix, &cli.ask));
@@ -109,9 +129,7 @@ pub(crate) fn main(prefix: &[&str], args: Vec<OsString>) -> i32 {
     }
     stdout::checked(match RefboxCli::try_parse_from(with_program_name(args)) {
         Err(error) => misused(&error),
-        Ok(RefboxCli { verb: RefboxVerb::Run { request, result, events } }) => {
-            run::run(prefix, &request, &result, events.as_deref())
-        }
+        Ok(RefboxCli { verb: RefboxVerb::Run(verb) }) => run_command(prefix, &verb),
         Ok(RefboxCli { verb: RefboxVerb::Compile { target, request, result } }) => {
             compile::compile(target, &request, result.as_deref())
         }
@@ -122,6 +140,11 @@ pub(crate) fn main(prefix: &[&str], args: Vec<OsString>) -> i32 {
             capabilities(prefix, mechanism)
         }
     })
+}
+
+fn run_command(prefix: &[&str], verb: &RunVerb) -> i32 {
+    let RunVerb::Run { request, result, events } = verb;
+    run::run(prefix, request, result, events.as_deref())
 }
 
 fn with_program_name(args: Vec<OsString>) -> impl Iterator<Item = OsString> {
