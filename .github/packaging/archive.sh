@@ -30,7 +30,7 @@ mkdir "$staged/$name"
 cp "${CARGO_TARGET_DIR:-target}/$target/dist/boxproof" README.md LICENSE-APACHE LICENSE-MIT CHANGELOG.md "$staged/$name/"
 size=$(wc -c <"$staged/$name/boxproof")
 echo "$name/boxproof: $size bytes"
-[ "$size" -le $((30 << 20)) ] || { echo "the program is larger than 30 MiB"; exit 1; }
+[ "$size" -le $((24 << 20)) ] || { echo "the program is larger than 24 MiB"; exit 1; }
 cargo metadata --format-version 1 --locked --filter-platform "$target" |
     python3 .github/packaging/sbom.py >"$directory/$name.cdx.json"
 tar -C "$staged" -czf "$directory/$name.tgz" "$name"
