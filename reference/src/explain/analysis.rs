@@ -4,6 +4,7 @@
 mod advice;
 mod indirect;
 mod recorded;
+mod routes;
 mod search_path;
 mod sockets;
 
@@ -20,7 +21,7 @@ use super::operation::{self, PathRoles};
 use super::policy_index::{AccessKind, PolicyIndex};
 use super::resolve_path::{HostLookup, resolve};
 use super::rule::DenialRule;
-use super::script::{self, ScriptCommand, ShellScript};
+use super::script::{self, ShellScript};
 use super::{CompletedRun, RunDenial, download, ends, network, silent_commands};
 
 /// A run, with its policy and command lines parsed.
@@ -67,6 +68,8 @@ impl<'a> FailureAnalysis<'a> {
         });
         let unsaid = || {
             let unnamed = self.index(&stderr).or_else(|| self.database(&stderr));
+            let unnamed = unnamed.or_else(|| self.repository(&stderr));
+            let unnamed = unnamed.or_else(|| self.unremoved(&stderr));
             unnamed.or_else(|| self.unfound(&stderr)).map(alone)
         };
         let found = found.or_else(unsaid);
@@ -89,14 +92,26 @@ impl<'a> FailureAnalysis<'a> {
 
     /// Returns whether a refusal at `path`, reported by `line`, can be the cause of the exit code.
     fn decides(&self, path: &Path, line: &str) -> bool {
+        let real = |word: &str| {
+            let bases = self.roles.bases.iter();
+            let both = bases.flat_map(|base| {
+                [true, false].map(|follows| resolve(base, word.as_ref(), follows, self.look.link))
+            });
+            both.collect::<Vec<_>>()
+        };
         let leads = |word: &str| {
             let word = word.split_once('=').map_or(word, |(_, value)| value);
-            let written = Path::new(word);
-            let mut real = self.roles.bases.iter().flat_map(|base| {
-                [true, false].map(|follows| resolve(base, written, follows, self.look.link))
-            });
-            let exact = real.clone().any(|real| real == path);
-            (exact || real.any(|real| path.starts_with(&real) || real.starts_with(path)))
+            // `unix:///x`, `UNIX-CONNECT:/x`
+            let address = word
+                .split_once(":/")
+                .map_or(word, |(_, rest)| &word[word.len() - rest.len() - 1..]);
+            let found = [real(word), real(address)].concat();
+            let in_code = || {
+                let named = silent_commands::literals(word).into_iter();
+                named.flat_map(|(name, _)| real(&name)).any(|real| real == path)
+            };
+            let exact = found.iter().any(|real| real == path) || in_code();
+            (exact || found.iter().any(|real| path.starts_with(real) || real.starts_with(path)))
                 .then_some(exact)
         };
         let mut steps = Vec::new();
@@ -129,7 +144,7 @@ impl<'a> FailureAnalysis<'a> {
             if self.is_echoed(line) && !fault!("explain.echoes")
                 || is_noise(line)
                 || cause::compares(line)
-                || is_warning(&lines, at) && !fault!("explain.warnings")
+                || self.is_only_a_warning(&lines, at) && !fault!("explain.warnings")
                 || cause::is_shown(&deciders, after_shell(line), on_stderr)
             {
                 continue;
@@ -147,6 +162,14 @@ impl<'a> FailureAnalysis<'a> {
             }
         }
         cause::last(found, &lines, &passed)
+    }
+
+    /// Returns whether line `at` is a warning, and the command failed for what is told after it or in
+    /// the result that stdout has.
+    fn is_only_a_warning(&self, lines: &[&str], at: usize) -> bool {
+        let shown = ends(self.run.stdout);
+        let result = || cause::gives_verdict(&self::lines(&shown));
+        is_warning(lines, at) || cause::warns(lines[at]) && result()
     }
 
     /// Returns whether `line` is part of the command line, and so is no message of the system.
@@ -192,9 +215,7 @@ impl<'a> FailureAnalysis<'a> {
             let at = here.iter().position(|denial| self.is_named(denial)).unwrap_or_default();
             return Some(here.swap_remove(at));
         }
-        if complaint.class == RefusalClass::CrossDevice
-            && let Some(denial) = self.moved(complaint)
-        {
+        if let Some(denial) = self.mounted(complaint) {
             return Some(denial);
         }
         if let Some(path) = complaint.paths.iter().find(|path| is_git_path(path)) {
@@ -219,10 +240,12 @@ impl<'a> FailureAnalysis<'a> {
                 return found;
             }
         }
-        if nameless && complaint.class == RefusalClass::ReadOnly {
-            return self.somewhere();
+        let lost = || self.lost_capability(complaint, line);
+        match complaint.class {
+            RefusalClass::ReadOnly if nameless => self.somewhere(),
+            RefusalClass::Access if nameless => self.named_by_code().or_else(lost),
+            _ => lost(),
         }
-        self.lost_capability(complaint, line)
     }
 
     /// Returns the denial of the operation on `written`.
@@ -277,70 +300,6 @@ impl<'a> FailureAnalysis<'a> {
             })
     }
 
-    /// that decided reaches any.
-    fn network_said(&self, line: &str) -> Option<RunDenial> {
-        let reaching = self.reaching();
-        let itself = || {
-            network::is_loopback(line)
-                || !reaching.is_empty() && reaching.iter().all(|step| network::is_to_itself(step))
-        };
-        let met = match self.run.refused_routes {
-            Some(routes) => routes > 0,
-            None => !itself(),
-        };
-        (met && !reaching.is_empty()).then(|| self.network()).flatten()
-    }
-
-    /// Commands that may have reached a host, of those that can be why.
-    fn reaching(&self) -> Vec<&ScriptCommand> {
-        let DecidingCommands { own, feeders } = self.deciders();
-        own.into_iter().chain(feeders).filter(|step| network::may_reach(step)).collect()
-    }
-
-    /// Returns whether a refused route is the cause, where the output names no other cause.
-    fn met_no_route(&self, stderr: &str) -> bool {
-        let text = match stderr.trim().is_empty() {
-            true => ends(self.run.stdout),
-            false => stderr.to_owned(),
-        };
-        if !self.is_of_package_manager(stderr) {
-            return false;
-        }
-        let lines = lines(&text);
-        let thrown = cause::ordinary(&lines).map(|at| lines[at]);
-        !self.reaching().is_empty() && thrown.is_none_or(network::is_of_network)
-    }
-
-    /// Returns whether a refused route can be what a package manager failed of, where one was run:
-    /// it asks for its own updates whatever it is told to do.
-    fn is_of_package_manager(&self, stderr: &str) -> bool {
-        let reaching = self.reaching();
-        if !reaching.iter().all(|step| step.program() == "npm") {
-            return true;
-        }
-        let code = self.run.exit_code.unwrap_or_default();
-        let shown = ends(self.run.stdout);
-        if shown.lines().any(|line| line.starts_with("> ")) {
-            return self.recipe_is_offline(code, stderr);
-        }
-        if let Some(code) = stderr.lines().find_map(|line| strip(line).strip_prefix("code ")) {
-            return network::is_code(code);
-        }
-        let mut own = stderr.lines().filter(|line| strip(line) != *line).peekable();
-        // Where it is told to be silent: a file that it could not use has another code.
-        let asks = reaching.iter().any(|step| network::asks_registry(step));
-        own.peek().is_none() && code == 1 && asks || own.any(network::is_of_network)
-    }
-
-    fn network(&self) -> Option<RunDenial> {
-        self.ground.restricts_network().then_some(RunDenial {
-            rule: DenialRule::NetworkRestricted,
-            op: Some("connect"),
-            path: None,
-            what: None,
-        })
-    }
-
     /// Returns the denial behind a failure without a message; `stderr` is none where it was not
     /// captured.
     fn quiet(&self, stderr: Option<&str>) -> Option<RunDenial> {
@@ -361,7 +320,7 @@ impl<'a> FailureAnalysis<'a> {
             let mut named = named.filter(|path| (self.look.there)(path.as_ref()));
             return named.find_map(|path| self.at(path, AccessKind::Read, RefusalClass::Access));
         }
-        if silent && let Some(denial) = self.package_cache(code) {
+        if silent && let Some(denial) = self.package_manager(code) {
             return Some(denial);
         }
         if let Some(routes) = self.run.refused_routes {
@@ -394,23 +353,6 @@ impl<'a> FailureAnalysis<'a> {
             return None;
         }
         unseen.iter().find_map(|(path, op)| self.at(path, *op, RefusalClass::Access))
-    }
-
-    /// Returns whether a command that make or a package manager echoes on stdout failed for want of
-    /// a network.
-    fn recipe_is_offline(&self, code: i32, said: &str) -> bool {
-        let make = self.runs(&["make", "gmake"]);
-        if !make && !self.runs(&["npm", "yarn", "pnpm"]) {
-            return false;
-        }
-        let stdout = ends(self.run.stdout);
-        let shown = |line: &str| match make {
-            true => Some(line.to_owned()).filter(|line| !line.starts_with("make")),
-            false => line.strip_prefix("> ").map(str::to_owned),
-        };
-        let code = if make { download::of_recipe(said).unwrap_or(code) } else { code };
-        let shown = stdout.lines().filter_map(shown);
-        shown.into_iter().any(|line| network::failed(&of_line(&line), code, said))
     }
 }
 

@@ -58,8 +58,15 @@ fn is(regex: &LazyLock<Option<Regex>>, line: &str) -> bool {
 static UNUSED_FILE: LazyLock<Option<Regex>> =
     LazyLock::new(|| Regex::new(r"(?:error|while writing [^:]+): [^:'\x22]+: ([^:'\x22]+)$").ok());
 
+/// Ruby's message about a file that it could not edit in place.
+static SKIPPED_FILE: LazyLock<Option<Regex>> =
+    LazyLock::new(|| Regex::new(r"^\S+:[0-9]+: warning: Can't .+, skipping file$").ok());
+
 /// Returns whether `line` shows or compares texts, and is no complaint itself.
 pub(super) fn compares(line: &str) -> bool {
+    if is(&SKIPPED_FILE, line) {
+        return false;
+    }
     let of_a_file = || {
         let end = UNUSED_FILE.as_ref()?.captures(line)?.get(1)?;
         errno_messages::find(end.as_str()).filter(|(_, at)| at.len() == end.len())
@@ -114,16 +121,47 @@ pub(super) fn last(
 /// Returns whether line `at` is only a warning, and another message follows it that is not about
 /// something below what the warning names.
 pub(super) fn is_warning(lines: &[&str], at: usize) -> bool {
-    let warns = |line: &&str| {
-        let line = line.trim_start();
-        line.starts_with("warning: ") || line.contains(": warning: ")
-    };
     let mut rest = lines.iter().skip(at + 1).filter(|line| !line.trim().is_empty() && !warns(line));
     let told = message::read(lines[at]).map(|told| told.paths).unwrap_or_default();
     let below = |line: &str| {
         told.iter().any(|path| line.contains(&format!("{}/", path.trim_end_matches('/'))))
     };
-    warns(&lines[at]) && rest.any(|line| !below(line))
+    warns(lines[at]) && rest.any(|line| !below(line))
+}
+
+/// Words by which a program says that it did not get to use a file.
+static TROUBLE: LazyLock<Option<Regex>> = LazyLock::new(|| {
+    Regex::new(
+        r"(?i)\b(?:could ?n[o']t|cannot|can't|unable to|failed to|error|not)\b.{0,40}\b(?:sav|writ|creat|open|stor|lock|mak|mad|updat|usab|permi|access|remov|renam|mov)",
+    )
+    .ok()
+});
+/// Results that checkers and test runners report as their job.
+static VERDICT: LazyLock<Option<Regex>> = LazyLock::new(|| {
+    Regex::new(
+        r"(?i)\b[1-9][0-9]* (?:[[:word:]]+ )?(?:fail(?:ed|ing|ures?)|errors?|problems?|warnings?|vulnerabilities|violations?)\b|\bFAIL(?:ED|URE)?\b|\bnot ok\b|\bwould\b|^usage: |\berror\b|\binvalid\b|\bmismatch|\bexpected\b",
+    )
+    .ok()
+});
+
+/// Returns whether `line` is a warning by its first word.
+pub(super) fn warns(line: &str) -> bool {
+    let line = line.trim_start();
+    line.starts_with("warning: ") || line.contains(": warning: ") && !is(&SKIPPED_FILE, line)
+}
+
+/// Returns whether one of `lines` is the result of a checker or a test runner.
+pub(super) fn gives_verdict(lines: &[&str]) -> bool {
+    lines.iter().any(|line| is(&VERDICT, line))
+}
+
+/// Returns whether `line` says that a file could not be used: by the words for an errno, or others.
+pub(super) fn tells_trouble(line: &str) -> bool {
+    use errno_messages::RefusalClass::{Access, Busy, CrossDevice, Permission, ReadOnly};
+    let refused = errno_messages::find(line).is_some_and(|(class, _)| {
+        matches!(class, Access | Busy | CrossDevice | Permission | ReadOnly)
+    });
+    refused && !compares(line) || is(&TROUBLE, line)
 }
 
 /// Builtins of a shell that touch no file but by a redirection.

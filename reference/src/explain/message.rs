@@ -40,7 +40,7 @@ const QUOTES: [(char, char); 11] = [
 
 static SHELL: LazyLock<Option<Regex>> = LazyLock::new(|| {
     Regex::new(
-        r"^\S+: (?:[^:0-9/]{0,12}[0-9]+[^:0-9/]{0,6}): ?|^(?:\S*/)?zsh:[0-9]+: ?|^\S+:[0-9]+:(?:[0-9]+:)? ",
+        r"^\S+: (?:[^:0-9/]{0,12}[0-9]+[^:0-9/]{0,6}): ?|^(?:\S*/)?zsh:[0-9]+: ?|^\S+:[0-9]+:(?:[0-9]+:)? |^\S+:[0-9]+:in [`'][^']+': ?",
     )
     .ok()
 });
@@ -382,6 +382,8 @@ mod tests {
     #[case("/home/u/repository/x: Permission denied", "/home/u/repository/x")]
     #[case("sed: couldn't open temporary file /etc/sedAb: Read-only file system", "/etc/sedAb")]
     #[case("permission denied", "")]
+    #[case("-e:1:in `<main>': read-only file system (RuntimeError)", "")]
+    #[case("-e:1: warning: Can't remove a/b: Device or resource busy, skipping file", "a/b")]
     #[case("touch: cannot touch '/o/it'\\''s \"q\"': Read-only file system", "/o/it's \"q\"")]
     #[case("touch: cannot touch '/o/a'$'\\n''b': Read-only file system", "/o/a\nb")]
     #[case(

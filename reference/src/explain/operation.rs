@@ -171,7 +171,7 @@ pub(super) fn parts(one: &ParsedCommand) -> Vec<(Vec<String>, AccessKind)> {
     };
     let program = one.program();
     match program {
-        "sed" | "perl" if in_place => {
+        "sed" | "perl" | "ruby" if in_place => {
             found.push((operands.into_iter().skip(1).collect(), AccessKind::Write));
         }
         "sed" => found.push((operands.into_iter().skip(1).collect(), AccessKind::Read)),
@@ -243,8 +243,10 @@ fn archived(one: &ParsedCommand) -> Vec<(Vec<String>, AccessKind)> {
     if packs {
         return vec![(archive, AccessKind::Write)];
     }
-    let directory = one.option(&["-C", "--directory"]).map(str::to_owned);
-    vec![(archive, AccessKind::Read), (directory.into_iter().collect(), AccessKind::Write)]
+    let unpacks = one.words.get(1).is_some_and(|word| word.contains('x'));
+    let directory = one.option(&["-C", "--directory"]).or(unpacks.then_some("."));
+    let directory = directory.map(str::to_owned).into_iter().collect();
+    vec![(directory, AccessKind::Write), (archive, AccessKind::Read)]
 }
 
 /// The destination is written, the sources are read.
@@ -308,6 +310,7 @@ mod tests {
     #[case("node -e \"fs.writeFileSync('/etc/x', 'a')\"", "/etc/x", AccessKind::Write)]
     #[case("gunzip -c /etc/x", "/etc/x", AccessKind::Read)]
     #[case("gzip -kf /etc/x", "/etc/x", AccessKind::Write)]
+    #[case("ruby -pi -e '$_.upcase!' /etc/x", "/etc/x", AccessKind::Write)]
     #[case("./gen", "/etc/x", AccessKind::Unknown)]
     fn a_path_has_a_part(#[case] line: &str, #[case] path: &str, #[case] op: AccessKind) {
         let roles = PathRoles::new(&of_line(line), "/w".as_ref(), &|_| None);

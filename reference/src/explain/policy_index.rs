@@ -9,10 +9,10 @@ use boxproof_cases::protocol::{
     Mode, Network, PROTECTED_NAMES, Policy, Protect, Readable, TmpPolicy,
 };
 
-use super::CompletedRun;
 use super::errno_messages::RefusalClass;
 use super::resolve_path::{ReadLink, resolve};
 use super::rule::DenialRule;
+use super::{CompletedRun, RunDenial};
 use crate::host;
 use crate::policy::grant;
 use crate::policy::path_glob::{GlobMatch, PathGlob};
@@ -200,6 +200,18 @@ impl<'a> PolicyIndex<'a> {
             rest = next;
         }
         rest.as_path()
+    }
+
+    /// Returns the denial of what lies in `directory`, is `there` and denied to be read.
+    pub(super) fn unread_below(
+        &self,
+        directory: &Path,
+        there: &dyn Fn(&Path) -> bool,
+    ) -> Option<RunDenial> {
+        let mut below = self.deny_read.iter().filter(|path| path.starts_with(directory));
+        let path = below.find(|path| there(path))?.clone();
+        let rule = DenialRule::ReadDenied;
+        Some(RunDenial { rule, op: Some("read"), path: Some(path), what: None })
     }
 
     /// Returns whether a socket at `path` could be listed: nothing denies that it is read.

@@ -72,11 +72,14 @@ fn mute(one: &ParsedCommand) -> Vec<(String, AccessKind)> {
     match one.program() {
         "test" | "[" | "[[" => {
             let pairs = one.words.windows(2);
-            let asked = pairs.filter_map(|pair| match pair[0].as_str() {
-                "-r" | "-e" | "-f" | "-d" | "-s" | "-x" => {
-                    Some((pair[1].clone(), AccessKind::Read))
-                }
-                _ => None,
+            let asked = pairs.flat_map(|pair| {
+                let kinds: &[AccessKind] = match pair[0].as_str() {
+                    "-r" | "-e" | "-f" | "-d" | "-s" | "-x" => &[AccessKind::Read],
+                    // One that is absent cannot be written either.
+                    "-w" => &[AccessKind::Read, AccessKind::Write],
+                    _ => &[],
+                };
+                kinds.iter().map(|kind| (pair[1].clone(), *kind))
             });
             asked.collect()
         }
@@ -104,9 +107,10 @@ pub(super) fn literals(code: &str) -> Vec<(String, AccessKind)> {
     let texts =
         literal.captures_iter(code).filter_map(|found| found.iter().skip(1).flatten().next());
     // `">"` is how a file is opened, and none itself.
-    let named = texts.filter(|text| text.as_str().contains(char::is_alphanumeric));
+    let texts = texts.map(|text| text.as_str().trim_start_matches(['<', '>', '+', ' ']));
+    let named = texts.filter(|text| text.contains(char::is_alphanumeric));
     named
-        .map(|text| (text.as_str().to_owned(), in_code(code, text.as_str())))
+        .map(|text| (text.to_owned(), in_code(code, text)))
         .filter(|(_, op)| *op != AccessKind::Unknown)
         .collect()
 }
@@ -131,6 +135,10 @@ mod tests {
         "w /o/x,w a"
     )]
     #[case("perl -e 'open my $f, \">\", \"/o/x\" or exit 9'", 9, "w /o/x")]
+    #[case("perl -e 'open(F, \">/o/x\") or exit 9'", 9, "w /o/x")]
+    #[case("perl -e 'open(F, \"</s/k\") or exit 9'", 9, "r /s/k")]
+    #[case("[ -w /s/k ] || exit 9", 9, "r /s/k,w /s/k")]
+    #[case("tar xf a.tar 2>/dev/null", 2, "w .,r a.tar")]
     fn what_nobody_saw(#[case] line: &str, #[case] status: i32, #[case] due: &str) {
         let shown = |(path, op): (String, AccessKind)| {
             format!("{} {path}", if op == AccessKind::Write { "w" } else { "r" })

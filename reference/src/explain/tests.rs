@@ -248,6 +248,61 @@ fn a_workspace_in_a_cache_is_no_cache(
     assert_eq!(explain(&finished, NOTHING_THERE).is_some(), is_told);
 }
 
+#[rstest]
+#[case::version("npm version -s patch", 226, &["/w/package.json"], Some(("outside_workspace_write", "/w/package.json")))]
+#[case::cache("npm pack --silent", 254, &["/w/package.json"], Some(("outside_workspace_write", "/h/.npm")))]
+#[case::cache_for_a_place("npm pack -s --pack-destination d", 254, &["/w/package.json", "/w/d"], Some(("outside_workspace_write", "/h/.npm")))]
+#[case::no_such_script("npm run -s nosuch", 254, &["/w/package.json"], None)]
+#[case::no_package("npm pack --silent", 254, &[], None)]
+#[case::closed_by_its_mode("npm pack --silent", 243, &["/w/package.json"], None)]
+#[case::denied("npm pack --silent", 243, &["/w/package.json", "/w/secret"], Some(("read_denied", "/w/secret")))]
+#[case::denied_and_not_packed("npm ls -s", 243, &["/w/package.json", "/w/secret"], None)]
+#[case::prefix("npm install -s -g --prefix /o/p ./src", 254, &["/w/package.json", "/w/src"], Some(("outside_workspace_write", "/o/p")))]
+fn a_silent_package_manager_is_told_by_its_code(
+    #[case] line: &str,
+    #[case] code: i32,
+    #[case] there: &[&str],
+    #[case] due: Option<(&str, &str)>,
+) {
+    let mut policy = Policy { mode: Mode::ReadOnly, ..Policy::new("/w") };
+    policy.deny_read.push("/w/secret".into());
+    policy.env.set.insert("HOME".to_owned(), "/h".to_owned());
+    let command = Command::Shell(line.to_owned());
+    let run = CompletedRun { exit_code: Some(code), ..completed(&policy, &command, b"") };
+    let is_there = |path: &Path| there.iter().any(|one| path == Path::new(one));
+    let told = explain(&run, HostLookup { there: &is_there, ..NOTHING_THERE });
+    let path = |blocked: &Blocked| blocked.path.as_ref().map(|path| path.as_path().to_owned());
+    let found = told.map(|blocked| (blocked.rule.clone(), path(&blocked).unwrap()));
+    assert_eq!(found, due.map(|(rule, path)| (rule.to_owned(), PathBuf::from(path))));
+}
+
+#[rstest]
+#[case::code(
+    "perl -e 'open(F, \"<secret/k\") or die $!'",
+    "Permission denied at -e line 1.\n",
+    Some("read_denied")
+)]
+#[case::a_phrase("perl -e 'die \"Permission denied\\n\"'", "Permission denied\n", None)]
+#[case::repository(
+    "git log",
+    "fatal: not a git repository (or any of the parent directories): .git\n",
+    Some("read_denied")
+)]
+fn what_no_message_names_is_named_by_the_command(
+    #[case] line: &str,
+    #[case] stderr: &str,
+    #[case] due: Option<&str>,
+) {
+    let deny_read = vec!["/w/secret".into(), "/w/.git".into()];
+    let policy = Policy { deny_read, ..Policy::new("/w") };
+    let command = Command::Shell(line.to_owned());
+    let run = completed(&policy, &command, stderr.as_bytes());
+    let is_there = |path: &Path| [Path::new("/w/secret/k"), Path::new("/w/.git")].contains(&path);
+    let told = explain(&run, HostLookup { there: &is_there, ..NOTHING_THERE });
+    assert_eq!(told.map(|blocked| blocked.rule).as_deref(), due);
+    assert!(explain(&run, NOTHING_THERE).is_none());
+}
+
 const REFUSED: &str = "ConnectionRefusedError: [Errno 111] Connection refused\n";
 
 #[rstest]
@@ -268,6 +323,11 @@ const REFUSED: &str = "ConnectionRefusedError: [Errno 111] Connection refused\n"
     true
 )]
 #[case::hushed("python3 c.py /o/s.sock 2>/dev/null", "", true)]
+#[case::in_an_address(
+    "logger -u /o/s.sock x; socat -u FILE:a UNIX-SENDTO:/o/s.sock",
+    "socat[6] E sendto(6): Connection refused\n",
+    true
+)]
 #[case::forgiven("python3 c.py /o/s.sock 2>/dev/null || true; grep -q zzz a", "", false)]
 #[case::later(
     "python3 c.py /o/s.sock; cat nothing",
@@ -335,6 +395,21 @@ impl PathDecider for ModifiesSource {
 #[case::cache_below("node src/t.js", "", &["/w/node_modules/.cache"], None)]
 #[case::cache_named("p", "p: cannot make .pytest_cache: Permission denied\n", &["/w/.pytest_cache"], Some("sandbox_runtime_denied"))]
 #[case::log("npm view x", "npm error code ENOTCACHED\nnpm error request to https://registry.npmjs.org/x failed\nnpm error Log files were not written due to an error writing to the directory: /w/.npm/_logs\n", &["/w/.npm"], None)]
+#[case::result_of_tests("python3 src/t.py", "FAILED (failures=1)\n", &["/w/run.log"], None)]
+#[case::result_of_a_checker("node src/t.js", "src/m:1:1: error: unexpected token\n", &["/w/run.log"], None)]
+#[case::own_words("ruby src/t.rb", "bad input\n", &["/w/run.log"], None)]
+#[case::usage("p", "usage: p [-h] FILE\n", &["/w/run.log"], None)]
+#[case::another_command("git fetch -q . 2>/dev/null; git log nope", "fatal: ambiguous argument 'nope'\n", &["/w/.git/objects/maintenance.lock"], None)]
+#[case::unspecific_words("python3 src/t.py", "could not save the results\n", &["/w/out.txt"], Some("sandbox_runtime_denied"))]
+#[case::words_of_a_database("python3 src/t.py", "sqlite3.OperationalError: attempt to write a readonly database\n", &["/w/d.db-journal"], Some("sandbox_runtime_denied"))]
+#[case::no_words("python3 src/t.py", "", &["/w/out.txt"], Some("sandbox_runtime_denied"))]
+#[case::code_of_the_last("perl -ne print src/m; perl -e 'open(my $f, \">\", \"a\") or die $!'", "Permission denied at -e line 1.\n", &[], Some("sandbox_runtime_denied"))]
+#[case::looked_at("make 2>/dev/null; test -x prog", "", &["/w/prog"], Some("sandbox_runtime_denied"))]
+#[case::phrase_after_a_position("ruby src/t.rb", "src/t.rb:1:in `<main>': read-only file system (RuntimeError)\n", &[], None)]
+#[case::ruby_in_place("ruby -pi -e 1 a; exit 1", "-e:1: warning: Can't remove a: Device or resource busy, skipping file\n", &[], Some("sandbox_runtime_denied"))]
+#[case::sed_in_place("sed -i s/t/u/ a", "sed: cannot rename src/sedbF6shI: Device or resource busy\n", &[], Some("sandbox_runtime_denied"))]
+#[case::file_in_the_way("tar xf src/t.tar", "tar: sub/f: Cannot open: File exists\n", &[], Some("sandbox_runtime_denied"))]
+#[case::file_in_its_own_way("tar xf src/t.tar -C src", "tar: m: Cannot open: File exists\n", &[], None)]
 #[case::byte_code("python3 -c 'import m, sys; sys.exit(1)'", "", &["/w/__pycache__"], None)]
 fn a_profile_is_why_only_of_what_it_denies(
     #[case] line: &str,

@@ -53,6 +53,10 @@ static SQLITE: LazyLock<Option<Regex>> = LazyLock::new(|| {
     Regex::new(r#"(?m)(?:cannot open|cannot write to) "([^"\n]+)"|unable to open database: ([^\n]+?)(?: \(14\))?$"#).ok()
 });
 
+/// The message of tar for a file that it did not get to remove first.
+static UNREMOVED: LazyLock<Option<Regex>> =
+    LazyLock::new(|| Regex::new(r"(?m)^tar: (.+): Cannot open: File exists$").ok());
+
 /// Calls in a Java stack by which a file or directory is made.
 const JAVA_MAKES: [&str; 3] = [".newOutputStream(", ".createDirectory(", "FileOutputStream.open"];
 
@@ -61,6 +65,9 @@ pub(super) fn is_of_database(text: &str) -> bool {
     let said = ["unable to open database file", "attempt to write a readonly database"];
     said.iter().any(|said| text.contains(said))
 }
+
+/// Verbs of npm that change the description of the package.
+const DESCRIBES: [&str; 5] = ["init", "create", "pkg", "set-script", "version"];
 
 /// Beginnings of orders to SQLite that change nothing.
 const READING: [&str; 6] = ["select ", "with ", "explain ", ".tables", ".schema", ".dump"];
@@ -89,9 +96,9 @@ impl FailureAnalysis<'_> {
                     .then(|| self.ground.refuses(&path, AccessKind::Read, RefusalClass::Access));
                 let entered = entered.flatten().map(|(rule, _)| rule);
                 let rule = self.ground.lacks(&path).or(entered);
-                if (rule.is_some() || says(BAD_DESCRIPTOR))
-                    && self.roles.access_to(&path, written) == AccessKind::Write
-                {
+                let writes =
+                    says("mkdir") || self.roles.access_to(&path, written) == AccessKind::Write;
+                if (rule.is_some() || says(BAD_DESCRIPTOR)) && writes {
                     let refused =
                         self.ground.refuses(&path, AccessKind::Write, RefusalClass::Access);
                     return refused.and_then(|(rule, _)| denied(rule, "write", path));
@@ -135,14 +142,70 @@ impl FailureAnalysis<'_> {
         scripts.any(|one| one.operands().skip(1).any(|word| word == written))
     }
 
+    /// The denial of a change that a mount stands in the way of.
+    pub(super) fn mounted(&self, complaint: &RefusalMessage) -> Option<RunDenial> {
+        match complaint.class {
+            RefusalClass::CrossDevice => self.moved(complaint),
+            RefusalClass::Busy => self.replaced(),
+            _ => None,
+        }
+    }
+
     /// A move between two places that are one file system on the host.
-    pub(super) fn moved(&self, complaint: &RefusalMessage) -> Option<RunDenial> {
+    fn moved(&self, complaint: &RefusalMessage) -> Option<RunDenial> {
         let [to, from, ..] = &complaint.paths[..] else { return self.moved_to() };
         let base = self.roles.bases.first()?;
         let [to, from] = [to, from].map(|one| resolve(base, one.as_ref(), true, self.look.link));
         let same = (self.look.device)(&to) == (self.look.device)(&from);
         let rule = self.ground.moves([&to, &from]).filter(|_| same)?;
         Some(RunDenial { rule, op: Some("write"), path: Some(to), what: None })
+    }
+
+    /// The change of a file that is a mount of its own, so that no other can be put in its place: of
+    /// one that the command names.
+    fn replaced(&self) -> Option<RunDenial> {
+        let mut named = self.roles.written().iter();
+        named.find_map(|path| self.at(path, AccessKind::Write, RefusalClass::Busy))
+    }
+
+    /// The denial of a file that is there and that the code of the command names, where a message
+    /// names none.
+    pub(super) fn named_by_code(&self) -> Option<RunDenial> {
+        let DecidingCommands { own, feeders } = self.deciders();
+        let steps = own.into_iter().chain(feeders);
+        let steps = steps.filter(|step| operation::is_interpreter(step.program()));
+        let code = steps.flat_map(|step| step.words.iter().skip(1));
+        let there = |path: &str| {
+            let mut bases = self.roles.bases.iter();
+            bases.any(|base| (self.look.there)(&resolve(base, path.as_ref(), true, self.look.link)))
+        };
+        let mut named = code.flat_map(|code| silent_commands::literals(code));
+        named.find_map(|(path, op)| {
+            let counts = op == AccessKind::Write || there(&path);
+            counts.then(|| self.at(&path, op, RefusalClass::Access))?
+        })
+    }
+
+    /// The repository that git did not find around its directory, where the host has it.
+    pub(super) fn repository(&self, text: &str) -> Option<RunDenial> {
+        let lost = text.contains("not a git repository (or any") && self.runs(&["git"]);
+        let base = self.roles.bases.first().filter(|_| lost)?;
+        let mut around = base.ancestors().map(|directory| directory.join(".git"));
+        let path = around.find(|path| (self.look.there)(path))?;
+        let (rule, _) = self.ground.refuses(&path, AccessKind::Read, RefusalClass::Access)?;
+        let hidden = rule == DenialRule::ReadDenied && self.decides(&path, "fatal: ");
+        hidden.then_some(RunDenial { rule, op: Some("read"), path: Some(path), what: None })
+    }
+
+    /// The file that tar was to replace, and did not get out of the way.
+    pub(super) fn unremoved(&self, text: &str) -> Option<RunDenial> {
+        let steps = self.runs(&["tar", "bsdtar"]);
+        let found = UNREMOVED.as_ref()?.captures(text).filter(|_| steps)?;
+        let base = self.roles.bases.first()?;
+        let path = resolve(base, found.get(1)?.as_str().as_ref(), true, self.look.link);
+        let (rule, _) = self.ground.refuses(&path, AccessKind::Write, RefusalClass::Access)?;
+        let denial = RunDenial { rule, op: Some("write"), path: Some(path.clone()), what: None };
+        self.decides(&path, "tar: ").then_some(denial)
     }
 
     /// A move of which only the origin is told: to one of the words of the command.
@@ -282,23 +345,34 @@ impl FailureAnalysis<'_> {
         there && orders.peek().is_some() && orders.all(reads)
     }
 
-    /// Returns the denial of the cache that a silent npm needs: its exit code is the errno, negative.
-    pub(super) fn package_cache(&self, code: i32) -> Option<RunDenial> {
+    /// Returns the denial behind the exit code of a silent npm, which is an errno, negative: of the
+    /// file that its verb is about, or of its cache.
+    pub(super) fn package_manager(&self, code: i32) -> Option<RunDenial> {
         const MISSING: i32 = 256 - 2;
-        const CLOSED: [i32; 2] = [256 - 13, 256 - 30];
+        const CLOSED: i32 = 256 - 13;
+        const READ_ONLY: i32 = 256 - 30;
         let npm = self.commands().find(|one| matches!(one.program(), "npm" | "npx"))?;
-        // It says so of a package that is not there, too.
-        let file = self.run.cwd.join("package.json");
-        let package = (self.look.there)(&file);
-        if package && CLOSED.contains(&code) {
-            let name = file.to_string_lossy();
-            if let Some(denial) = self.at(&name, AccessKind::Read, RefusalClass::Access) {
-                return Some(denial);
+        let mut operands = npm.operands();
+        let verb = operands.next().unwrap_or_default();
+        let there = |path: &str| (self.look.there)(&self.run.cwd.join(path));
+        let write = |path: &str| self.at(path, AccessKind::Write, RefusalClass::Access);
+        let read = |path: &str| self.at(path, AccessKind::Read, RefusalClass::Access);
+        let cache = || write("~/.npm");
+        match code {
+            READ_ONLY if DESCRIBES.contains(&verb) => write("package.json").or_else(cache),
+            READ_ONLY => cache(),
+            CLOSED => there("package.json").then(|| read("package.json"))?.or_else(|| {
+                let packs = matches!(verb, "pack" | "publish");
+                packs.then(|| self.ground.unread_below(self.run.cwd, self.look.there)).flatten()
+            }),
+            // It says so of a package that is not there, too.
+            MISSING if there("package.json") && operands.all(there) => cache(),
+            MISSING => {
+                let made = npm.option(&["--prefix"]).filter(|path| !there(path));
+                made.and_then(write)
             }
+            _ => None,
         }
-        let cache = code == MISSING && package && npm.operands().count() < 2;
-        (cache || CLOSED.contains(&code))
-            .then(|| self.at("~/.npm", AccessKind::Write, RefusalClass::Access))?
     }
 
     /// The shell of SQLite names the file of an order or statement, and gives no reason.

@@ -3,6 +3,7 @@
 use std::path::{Path, PathBuf};
 
 use super::super::errno_messages::RefusalClass;
+use super::super::script::ScriptCommand;
 use super::super::silent_commands;
 use super::indirect::is_of_database;
 use super::{AccessKind, FailureAnalysis, RunDenial, cause, ends, lines};
@@ -32,11 +33,37 @@ impl FailureAnalysis<'_> {
         };
         let lines = lines(&output);
         let counts = |path: &&PathBuf| {
-            !is_optional(self.ground.beyond_common(path)) || self.is_wanted(path, &lines)
+            let optional = is_optional(self.ground.beyond_common(path));
+            (!optional || self.is_wanted(path, &lines)) && self.is_borne_out(path, stderr)
         };
         let found = self.run.refused.iter().rev().filter(counts).find_map(refusal);
         let own = cause::ordinary(&lines).filter(|at| !is_of_database(lines[*at]));
         found.filter(|_| own.is_none())
+    }
+
+    /// Returns whether the output of the command lets the refusal at `path` be its cause: it says
+    /// nothing, or speaks of a file that could not be used. A program that goes on without the file, and
+    /// then reports the result of its own work, did not fail for it. A command that only looks at it did.
+    fn is_borne_out(&self, path: &Path, stderr: &str) -> bool {
+        let stdout = ends(self.run.stdout);
+        let (told, shown) = (lines(stderr), lines(&stdout));
+        let is_about = |step: &&&ScriptCommand| {
+            step.words.iter().skip(1).chain(&step.files).any(|word| names(path, word))
+        };
+        let deciders = self.deciders();
+        let mut about = deciders.own.iter().filter(is_about).peekable();
+        let named = about.peek().is_some();
+        if about.any(|step| cause::is_plain(step)) {
+            return true;
+        }
+        let about =
+            |line: &&&str| names(path, line) || is_of_database(line) || cause::tells_trouble(line);
+        let silent = stderr.trim().is_empty();
+        let mut about = if silent { &shown } else { &told }.iter().filter(about).peekable();
+        match about.peek() {
+            Some(_) => !(about.all(|line| cause::warns(line)) && cause::gives_verdict(&shown)),
+            None => silent && (named || stdout.trim().is_empty()),
+        }
     }
 
     /// Returns whether a file that is made only if it can be is what the command was about: a message
@@ -47,14 +74,18 @@ impl FailureAnalysis<'_> {
             let mut git = self.commands().filter(|one| one.program() == "git");
             git.any(|one| one.operands().next().is_some_and(silent_commands::git_writes))
         };
-        let is_end = |c: char| !c.is_alphanumeric() && !"._-".contains(c);
-        let names =
-            |line: &&&str| line.split(is_end).any(|word| word == name) && !line.contains(UNLOGGED);
         match lines.iter().all(|line| line.trim().is_empty()) {
             true => name == INDEX_LOCK && writes(),
-            false => lines.iter().any(|line| names(&line)),
+            false => lines.iter().any(|line| names(path, line)),
         }
     }
+}
+
+/// Returns whether `line` has the file name of `path` as a word.
+fn names(path: &Path, line: &str) -> bool {
+    let name = path.file_name().unwrap_or_default().to_string_lossy();
+    let is_end = |c: char| !c.is_alphanumeric() && !"._-".contains(c);
+    line.split(is_end).any(|word| word == name) && !line.contains(UNLOGGED)
 }
 
 /// The lock that git takes to note what it found, also where it only looks.
