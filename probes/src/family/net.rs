@@ -5,8 +5,8 @@ mod dns;
 mod fetch;
 #[cfg(target_os = "linux")]
 mod kinds;
-#[cfg(target_os = "linux")]
 mod proxy_endpoint;
+#[cfg(target_os = "linux")]
 mod raw_udp;
 mod rights;
 mod tcp;
