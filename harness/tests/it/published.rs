@@ -6,6 +6,7 @@ use std::process::Command;
 
 use boxproof::attestation::sha256;
 use boxproof_reports::{CaseRow, RecordWriter};
+use rstest::rstest;
 use serde::de::DeserializeOwned;
 
 use crate::support::Place;
@@ -64,4 +65,34 @@ fn is_of_the_part(line: &str) -> bool {
 fn read<T: DeserializeOwned>(kind: &str, line: &str) -> T {
     let body = line.strip_prefix(&format!("{{\"type\":\"{kind}\",")).unwrap();
     serde_json::from_str(&format!("{{{body}")).unwrap()
+}
+
+/// A release asks whether the matrix is of its corpus.
+#[rstest]
+#[case("a1", &["a1"], 0, "")]
+#[case("a1", &["a1", "b2"], 1, "run-2.ndjson.gz is of corpus b2, and ")]
+#[case("a1", &[], 1, "has no record run-*.ndjson.gz")]
+#[case("", &["a1"], 1, "names no corpus")]
+fn a_matrix_of_another_corpus_is_told(
+    #[case] corpus: &str,
+    #[case] published: &[&str],
+    #[case] code: i32,
+    #[case] says: &str,
+) {
+    let place = Place::new();
+    let header = |sha256: &str| {
+        format!("{{\"corpus\":{{\"version\":\"0.1.0\",\"sha256\":\"{sha256}\"}}}}\n{{}}\n")
+    };
+    let record = place.write("record.ndjson", &header(corpus));
+    std::fs::create_dir(place.path("matrix")).unwrap();
+    for (sha256, number) in published.iter().zip(1..) {
+        let plain = place.write(&format!("matrix/run-{number}.ndjson"), &header(sha256));
+        assert!(Command::new("gzip").arg(plain).status().unwrap().success());
+    }
+    let tree = Path::new(env!("CARGO_MANIFEST_DIR")).parent().unwrap();
+    let script = tree.join(".github/workflows/matrix-current.sh");
+    let ran = Command::new(script).arg(record).arg(place.path("matrix")).output().unwrap();
+    let told = String::from_utf8(ran.stderr).unwrap();
+    assert_eq!(ran.status.code(), Some(code), "{told}");
+    assert!(told.contains(says), "{told}");
 }
