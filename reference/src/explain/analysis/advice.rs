@@ -49,6 +49,10 @@ impl FailureAnalysis<'_> {
             bases.map(move |base| resolve(base, written.as_ref(), true, self.look.link))
         });
         let written: Vec<PathBuf> = written.collect();
+        // What is unpacked comes below the directory.
+        if self.runs(&["tar", "bsdtar"]) && written.contains(path) && (self.look.there)(path) {
+            return path.join("*");
+        }
         let below = written.iter().find(|written| written.starts_with(path));
         // What goes with all that is in it is refused at the first of that.
         let whole = self.runs(&["rm", "mv", "chmod", "chown"]);

@@ -225,7 +225,7 @@ impl PolicyIndex<'_> {
                 whole.join("**").display().to_string()
             }
             Some(parent) if temporary => parent.join("*").display().to_string(),
-            _ if filled => format!("{shown}/**"),
+            _ if filled => below.join("**").display().to_string(),
             _ => shown,
         })
     }
