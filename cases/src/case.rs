@@ -329,6 +329,10 @@ pub enum HostFact {
     Netns,
     /// The kernel lets a process type into its own terminal.
     Tiocsti,
+    /// Key rings can be used.
+    KeyRings,
+    /// Vsock sockets can be made.
+    Vsock,
     /// The harness runs as uid 0.
     Root,
     /// The harness runs as another uid than 0.
@@ -355,11 +359,13 @@ pub enum HostFact {
 
 impl HostFact {
     /// Every fact.
-    pub const ALL: [Self; 15] = [
+    pub const ALL: [Self; 17] = [
         Self::Userns,
         Self::Ipv6,
         Self::Netns,
         Self::Tiocsti,
+        Self::KeyRings,
+        Self::Vsock,
         Self::Root,
         Self::OrdinaryUser,
         Self::Xattr,
@@ -386,6 +392,8 @@ impl HostFact {
             Self::Ipv6 => "ipv6",
             Self::Netns => "netns",
             Self::Tiocsti => "tiocsti",
+            Self::KeyRings => "key_rings",
+            Self::Vsock => "vsock",
             Self::Root => "root",
             Self::OrdinaryUser => "ordinary_user",
             Self::Xattr => "xattr",

@@ -61,6 +61,8 @@ impl HostFacts {
         host.saw(HostFact::Ipv6, tried("bound [::1]", TcpListener::bind("[::1]:0").map(drop)));
         host.saw(HostFact::Netns, tried("made", try_network(scratch)));
         host.saw(HostFact::Tiocsti, tried("typed", sys::try_typing_into_terminal()));
+        host.saw(HostFact::KeyRings, tried("answered", sys::try_key_rings()));
+        host.saw(HostFact::Vsock, tried("made", sys::try_vsock()));
         host.saw(HostFact::Xattr, tried("set", try_attribute(scratch)));
         for (fact, seen) in tools.answers() {
             host.saw(fact, seen);

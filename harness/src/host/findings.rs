@@ -49,6 +49,12 @@ fn remedy(fact: HostFact) -> &'static str {
         HostFact::Tiocsti => {
             "sysctl -w dev.tty.legacy_tiocsti=1 (for the run only: it is safer off)"
         }
+        HostFact::KeyRings => {
+            "allow keyctl(2) in the seccomp filter of the container, or run outside of it"
+        }
+        HostFact::Vsock => {
+            "modprobe vsock, or allow the family in the seccomp filter of the container"
+        }
         HostFact::Root => "run once more as root to have these, too",
         HostFact::OrdinaryUser => "run once more as an ordinary user to have these, too",
         HostFact::Xattr => {

@@ -121,6 +121,38 @@ pub(crate) fn try_typing_into_terminal() -> io::Result<()> {
     })
 }
 
+/// Asks whether this process has a key ring, which makes none.
+#[cfg(target_os = "linux")]
+pub(crate) fn try_key_rings() -> io::Result<()> {
+    /// `KEYCTL_GET_KEYRING_ID` and `KEY_SPEC_PROCESS_KEYRING` of keyctl(2).
+    const RING: (std::ffi::c_long, std::ffi::c_long) = (0, -2);
+    // SAFETY: keyctl takes three numbers here.
+    let found = Errno::result(unsafe { libc::syscall(libc::SYS_keyctl, RING.0, RING.1, 0) });
+    match found {
+        Ok(_) | Err(Errno::ENOKEY) => Ok(()),
+        Err(errno) => Err(errno.into()),
+    }
+}
+
+/// Fails: key rings are Linux's.
+#[cfg(not(target_os = "linux"))]
+pub(crate) fn try_key_rings() -> io::Result<()> {
+    Err(io::ErrorKind::Unsupported.into())
+}
+
+/// Makes a vsock socket and closes it.
+#[cfg(target_os = "linux")]
+pub(crate) fn try_vsock() -> io::Result<()> {
+    use nix::sys::socket::{AddressFamily, SockFlag, SockType, socket};
+    Ok(socket(AddressFamily::Vsock, SockType::Stream, SockFlag::SOCK_CLOEXEC, None).map(drop)?)
+}
+
+/// Fails: this harness makes no vsock sockets here.
+#[cfg(not(target_os = "linux"))]
+pub(crate) fn try_vsock() -> io::Result<()> {
+    Err(io::ErrorKind::Unsupported.into())
+}
+
 /// Sets a `user.` attribute on `file`.
 pub(crate) fn set_user_attribute(file: &Path) -> io::Result<()> {
     let file = CString::new(file.as_os_str().as_encoded_bytes())?;
