@@ -123,13 +123,7 @@ fn question(
     args: &ReproArgs,
 ) -> Result<i32, CliFailure> {
     let (directory, probe) = scene_of(ArmKind::Confined, scratch)?;
-    let scene = ArmContext {
-        directory: &directory,
-        probe: &probe,
-        run_id: &scratch.run_id,
-        boss: None,
-        own_mounts: false,
-    };
+    let scene = render_context(&directory, &probe, scratch);
     let (rendered, request) = render_question(case, &scene)
         .map_err(|error| CliFailure::usage(format!("{}: {error}", case.id)))?;
     let (arm, rendered, control) = (ArmKind::Confined, &rendered, None);
@@ -175,15 +169,18 @@ fn rendered(
     (scratch, uid): (&ScratchDirectory, u32),
 ) -> Result<RenderedArm, CliFailure> {
     let (directory, probe) = scene_of(arm, scratch)?;
-    let scene = ArmContext {
-        directory: &directory,
-        probe: &probe,
-        run_id: &scratch.run_id,
-        boss: None,
-        own_mounts: false,
-    };
+    let scene = render_context(&directory, &probe, scratch);
     render(case, arm, backend, &scene, uid)
         .map_err(|error| CliFailure::usage(format!("{}: {error}", case.id)))
+}
+
+/// Returns the context of an arm that is rendered and not executed.
+fn render_context<'a>(
+    directory: &'a Path,
+    probe: &'a Path,
+    scratch: &'a ScratchDirectory,
+) -> ArmContext<'a> {
+    ArmContext { directory, probe, run_id: &scratch.run_id, boss: None, own_mounts: false }
 }
 
 /// Makes a directory for one arm, with the probe program in it.
