@@ -14,27 +14,32 @@ const DIGITS: usize = 16;
 
 /// The processes that carry the nonce of any arm of the run `run_id`.
 pub(crate) fn carrying(run_id: &str) -> Vec<Pid> {
-    table::processes().into_iter().filter(|pid| belongs(*pid, run_id, None)).collect()
+    let nonces = NonceFinder::for_run(run_id);
+    table::processes().into_iter().filter(|pid| belongs(*pid, &nonces, None)).collect()
 }
 
 /// The processes that carry `nonce`.
 pub(super) fn carrying_nonce(nonce: &str) -> Vec<Pid> {
-    table::processes().into_iter().filter(|pid| carries(*pid, nonce)).collect()
+    let nonces = NonceFinder::for_run(run_of(nonce));
+    table::processes().into_iter().filter(|pid| belongs(*pid, &nonces, Some(nonce))).collect()
 }
 
 /// Returns whether `pid` carries `nonce` in its environment or command line, as far as these can be
 /// read.
 pub(crate) fn carries(pid: Pid, nonce: &str) -> bool {
-    let run_id = nonce.rsplit_once('-').map_or(nonce, |(run_id, _)| run_id);
-    belongs(pid, run_id, Some(nonce))
+    belongs(pid, &NonceFinder::for_run(run_of(nonce)), Some(nonce))
+}
+
+/// The identifier of the run that `nonce` is of.
+fn run_of(nonce: &str) -> &str {
+    nonce.rsplit_once('-').map_or(nonce, |(run_id, _)| run_id)
 }
 
 /// Returns whether `pid` carries `nonce`, or any nonce of the run. A command line can be read and
 /// repeated by every user of the host, an environment cannot: on the command line alone a process
 /// of another user counts only where no living program but init and this one started it.
-fn belongs(pid: Pid, run_id: &str, nonce: Option<&str>) -> bool {
-    let carried =
-        |text: &[u8]| nonces_in(text, run_id).any(|found| nonce.is_none_or(|n| found == n));
+fn belongs(pid: Pid, nonces: &NonceFinder, nonce: Option<&str>) -> bool {
+    let carried = |text: &[u8]| nonces.find_in(text).any(|found| nonce.is_none_or(|n| found == n));
     if carried(&table::variables(pid)) {
         return true;
     }
@@ -49,25 +54,29 @@ fn is_own_or_adopted(pid: Pid) -> bool {
     })
 }
 
-/// The nonces of the run in `text`, those in a path left out.
-fn nonces_in<'a>(text: &'a [u8], run_id: &'a str) -> impl Iterator<Item = &'a str> {
-    let start = format!("{run_id}-");
-    let length = start.len() + DIGITS;
-    let starts = memmem::Finder::new(&start).into_owned();
-    let mut from = 0;
-    let starts = std::iter::from_fn(move || {
-        let at = from + starts.find(&text[from..])?;
-        from = at + 1;
-        Some(at)
-    });
-    starts.filter_map(move |at| {
-        let window = text.get(at..at + length)?;
-        let digits = &window[length - DIGITS..];
-        let ends = !text.get(at + length).is_some_and(u8::is_ascii_hexdigit);
-        let is_nonce = digits.iter().all(u8::is_ascii_hexdigit) && ends;
-        (is_nonce && !is_in_path(text, at, at + length)).then_some(())?;
-        std::str::from_utf8(window).ok()
-    })
+/// The search for the nonces of one run, prepared once for the texts of every process.
+struct NonceFinder {
+    /// The run's identifier and the hyphen behind it.
+    start: memmem::Finder<'static>,
+}
+
+impl NonceFinder {
+    fn for_run(run_id: &str) -> Self {
+        Self { start: memmem::Finder::new(&format!("{run_id}-")).into_owned() }
+    }
+
+    /// The nonces of the run in `text`, those in a path left out.
+    fn find_in<'a>(&'a self, text: &'a [u8]) -> impl Iterator<Item = &'a str> {
+        let length = self.start.needle().len() + DIGITS;
+        self.start.find_iter(text).filter_map(move |at| {
+            let window = text.get(at..at + length)?;
+            let digits = &window[length - DIGITS..];
+            let ends = !text.get(at + length).is_some_and(u8::is_ascii_hexdigit);
+            let is_nonce = digits.iter().all(u8::is_ascii_hexdigit) && ends;
+            (is_nonce && !is_in_path(text, at, at + length)).then_some(())?;
+            std::str::from_utf8(window).ok()
+        })
+    }
 }
 
 /// Returns whether `text[from..to]` is a part of a path: the text around it up to the next
@@ -100,7 +109,8 @@ mod tests {
     #[case::long("grep\0bx7-0123456789abcdef0\0", false)]
     #[case::other_run("x\0bx8-0123456789abcdef\0", false)]
     fn only_a_nonce_that_is_no_path_counts(#[case] text: &str, #[case] counts: bool) {
-        let found: Vec<&str> = nonces_in(text.as_bytes(), "bx7").collect();
+        let finder = NonceFinder::for_run("bx7");
+        let found: Vec<&str> = finder.find_in(text.as_bytes()).collect();
         assert_eq!(found, if counts { vec![NONCE] } else { vec![] });
     }
 }

@@ -29,8 +29,9 @@ const SOCKET: &str = "abstract socket @";
 /// The time by which the time of a file may lag behind the clock.
 const LAG: Duration = Duration::from_millis(10);
 
-/// The age up to which what was seen behind an arm counts for the next one.
-const FRESH: Duration = Duration::from_millis(20);
+/// The age up to which what was seen behind an arm counts for the next one: longer than a busy host
+/// takes from one arm to the next, short beside the time in which other programs leave objects.
+const FRESH: Duration = Duration::from_millis(250);
 
 thread_local! {
     /// The objects behind the last arm, and the time at which they were seen.
@@ -132,7 +133,7 @@ fn abstract_names(bound: Vec<String>) -> impl Iterator<Item = String> {
 /// The identifiers in a table of System V IPC whose owner is `uid`.
 fn ipc<'a>(table: &'a str, owner: usize, uid: &'a str) -> impl Iterator<Item = &'a str> {
     table.lines().skip(1).filter_map(move |line| {
-        let columns: Vec<&str> = line.split_whitespace().collect();
+        let columns: Vec<&str> = line.split_ascii_whitespace().collect();
         (columns.get(owner) == Some(&uid)).then_some(())?;
         columns.get(1).copied()
     })
@@ -141,7 +142,7 @@ fn ipc<'a>(table: &'a str, owner: usize, uid: &'a str) -> impl Iterator<Item = &
 /// The keys of `uid` in `/proc/keys`; the kernel makes keyrings by itself, so they are left out.
 fn keys<'a>(table: &'a str, uid: &'a str) -> impl Iterator<Item = String> + 'a {
     table.lines().filter_map(move |line| {
-        let columns: Vec<&str> = line.split_whitespace().collect();
+        let columns: Vec<&str> = line.split_ascii_whitespace().collect();
         let &[serial, flags, _, _, _, owner, _, kind, ..] = columns.as_slice() else { return None };
         let is_usable = flags.starts_with('I') && !flags.contains(['R', 'D']);
         let counts = is_usable && owner == uid && kind != "keyring";

@@ -65,12 +65,18 @@ fn table(net: &Path) -> Vec<SocketEntry> {
     all
 }
 
-/// Parses `Num RefCount Protocol Flags Type St Inode Path`; only bound sockets have a path.
+/// The width of the columns between the first colon of a line of `/proc/net/unix` and its inode,
+/// blanks included: ` RefCount Protocol Flags Type St `.
+const FIXED_COLUMNS: usize = 36;
+
+/// Parses `Num: RefCount Protocol Flags Type St Inode Path`; only bound sockets have a path. The table
+/// of a busy host is read several times an arm, so that its columns are taken by their width.
 fn unix(text: &str) -> Vec<SocketEntry> {
     let entry = |line: &str| {
-        let mut words = line.split_whitespace();
-        let inode = words.nth(6)?.parse().ok()?;
-        Some(SocketEntry { inode, name: words.next()?.to_owned() })
+        let (_, columns) = line.split_once(':')?;
+        let inode = columns.get(FIXED_COLUMNS..)?.trim_start_matches(' ');
+        let (inode, name) = inode.split_once(' ')?;
+        Some(SocketEntry { inode: inode.parse().ok()?, name: name.to_owned() })
     };
     text.lines().skip(1).filter_map(entry).collect()
 }
@@ -81,7 +87,7 @@ const WAITING: [&str; 2] = ["0A", "07"];
 /// Parses `sl local_address rem_address st … inode`.
 fn inet(kind: &str, text: &str) -> Vec<SocketEntry> {
     let entry = |line: &str| {
-        let words: Vec<&str> = line.split_whitespace().collect();
+        let words: Vec<&str> = line.split_ascii_whitespace().collect();
         let inode = words.get(9)?.parse().ok()?;
         WAITING.contains(words.get(3)?).then_some(())?;
         let port = words.get(1)?.rsplit_once(':')?.1;
@@ -97,6 +103,16 @@ mod tests {
     use nix::unistd::getpid;
     use std::net::{TcpListener, UdpSocket};
     use std::os::unix::net::UnixListener;
+
+    #[test]
+    fn names_of_sockets_are_taken_whole() {
+        let table = "Num       RefCount Protocol Flags    Type St Inode Path\n\
+            0000000000000000: 00000002 00000000 00010000 0001 01  1234 /run/a b.sock\n\
+            0000000000000000: 00000003 00000000 00000000 0001 03 99\n\
+            00000000: 00000002 00000000 00010000 0001 01 123456 @a:b /c\n";
+        let entry = |inode, name: &str| SocketEntry { inode, name: name.to_owned() };
+        assert_eq!(unix(table), [entry(1234, "/run/a b.sock"), entry(123_456, "@a:b /c")]);
+    }
 
     #[test]
     fn a_listening_socket_is_found_with_its_holder() {

@@ -25,17 +25,19 @@ fn is_socket(path: &PathBuf) -> bool {
     fs::symlink_metadata(path).is_ok_and(|found| found.file_type().is_socket())
 }
 
+/// The width of the columns between the first colon of a line and its inode, blanks included:
+/// ` RefCount Protocol Flags Type St `.
+const FIXED_COLUMNS: usize = 36;
+
 /// The absolute paths in a table of seven columns and a path.
 fn paths(table: &str) -> impl Iterator<Item = PathBuf> + '_ {
     table.lines().skip(1).filter_map(path_of)
 }
 
 fn path_of(line: &str) -> Option<PathBuf> {
-    let mut rest = line;
-    for _ in 0..7 {
-        rest = rest.trim_start().split_once(' ')?.1;
-    }
-    let path = rest.trim_start_matches(' ');
+    let (_, columns) = line.split_once(':')?;
+    let inode = columns.get(FIXED_COLUMNS..)?.trim_start_matches(' ');
+    let (_, path) = inode.split_once(' ')?;
     path.starts_with('/').then(|| PathBuf::from(path))
 }
 
