@@ -30,6 +30,15 @@ tools=${BOXPROOF_TOOLS:-/opt/boxproof-tools}
 bin=${BOXPROOF_BIN:-/usr/local/bin}
 sudo=
 if [ \"$(id -u)\" != 0 ]; then sudo=sudo; fi
+failed=
+crate() { $sudo \"$(command -v cargo)\" install -q --root \"$tools/cargo\" \"$@\"; }
+";
+
+/// The end of the script: the crates that did not build.
+const TAIL: &str = "if [ -n \"$failed\" ]; then
+echo \"not installed:$failed\" >&2
+exit 1
+fi
 ";
 
 /// Prints what the backends called `names` lack, by default the shipped ones.
@@ -85,12 +94,15 @@ fn pinned(pins: &VersionPins, manager: &str, package: &str) -> String {
     }
 }
 
-/// The programs to install: manager → packages, and the programs that come of them.
+/// Package → the programs that come of it.
+type PackagePrograms = BTreeMap<String, BTreeSet<String>>;
+
+/// The programs to install: manager → packages; and, with what their manifests say, those for which
+/// no manager is here.
 #[derive(Debug, Default)]
 struct InstallPlan {
-    packages: BTreeMap<String, BTreeSet<String>>,
-    programs: BTreeMap<String, BTreeSet<String>>,
-    hopeless: BTreeSet<String>,
+    packages: BTreeMap<String, PackagePrograms>,
+    hopeless: BTreeMap<String, String>,
 }
 
 /// A shell script that installs what `found` lacks with the managers that are `here`.
@@ -105,25 +117,38 @@ fn script(
     }
     let mut order = order(found.iter().flat_map(|(_, lacks)| lacks), here, pins);
     let system = SYSTEM.iter().find(|(manager, _)| here(manager));
-    if system.is_some_and(|(manager, _)| *manager == "apt") && order.packages.contains_key("pip") {
+    if system.is_some_and(|(manager, _)| *manager == "apt") {
+        let needed = build_needs(&order, pins);
         let packages = order.packages.entry("apt".to_owned()).or_default();
-        packages.insert("python3-venv".to_owned());
+        packages.extend(needed.into_iter().map(|package| (package, BTreeSet::new())));
     }
     let mut text = format!("#!/bin/sh\n# What is missing here for {}.\n{HEAD}", names.join(", "));
     for (manager, install) in &SYSTEM {
-        if let Some(packages) = order.packages.get(*manager) {
+        if let Some(packages) = order.packages.get(*manager).filter(|list| !list.is_empty()) {
             let _ = writeln!(text, "{install} {}", quoted_packages(packages));
         }
     }
     for manager in OWN {
         if let Some(packages) = order.packages.get(manager) {
-            text += &own(manager, packages, &order.programs[manager]);
+            text += &own(manager, packages);
         }
     }
-    for program in &order.hopeless {
-        let _ = writeln!(text, "echo {} >&2", shell_word(&format!("no way to install {program}")));
+    for (program, ways) in &order.hopeless {
+        let line = format!("left out, no package manager here has it: {program}{ways}");
+        let _ = writeln!(text, "echo {}", shell_word(&line));
     }
-    text
+    text + TAIL
+}
+
+/// The Debian packages that the managers of tools need, and the libraries that crates link with.
+fn build_needs(order: &InstallPlan, pins: &VersionPins) -> BTreeSet<String> {
+    let venv = order.packages.contains_key("pip").then(|| "python3-venv".to_owned());
+    let crates = order.packages.get("cargo").into_iter().flat_map(BTreeMap::keys);
+    let libraries = crates.filter_map(|spec| {
+        let name = spec.split('@').next()?;
+        pins.get("libraries")?.get(name)
+    });
+    libraries.flat_map(|list| list.split(' ')).map(str::to_owned).chain(venv).collect()
 }
 
 fn order<'a>(
@@ -138,40 +163,63 @@ fn order<'a>(
     for lack in lacks {
         let Some(manager) = managers.iter().find(|manager| lack.install.contains_key(**manager))
         else {
-            order.hopeless.insert(lack.program.clone());
+            let ways =
+                lack.install.iter().map(|(manager, package)| format!(" ({manager}: {package})"));
+            order.hopeless.insert(lack.program.clone(), ways.collect());
             continue;
         };
         let package = pinned(pins, manager, &lack.install[*manager]);
-        order.packages.entry((*manager).to_owned()).or_default().insert(package);
-        order.programs.entry((*manager).to_owned()).or_default().insert(lack.program.clone());
+        let packages = order.packages.entry((*manager).to_owned()).or_default();
+        packages.entry(package).or_default().insert(lack.program.clone());
     }
     order
 }
 
-/// Returns the lines that install `packages` into a directory of their own and link `programs`.
-fn own(manager: &str, packages: &BTreeSet<String>, programs: &BTreeSet<String>) -> String {
-    let packages = quoted_packages(packages);
+/// Returns the lines that install `packages` into a directory of their own and link their programs.
+fn own(manager: &str, packages: &PackagePrograms) -> String {
     let mut text = match manager {
-        "npm" => format!("$sudo npm install -g --silent --prefix \"$tools/npm\" {packages}\n"),
+        "npm" => {
+            let list = quoted_packages(packages);
+            format!("$sudo npm install -g --silent --prefix \"$tools/npm\" {list}\n")
+        }
         // The system's own Python, since another one may lie where not every user can look.
         "pip" => format!(
             "python=/usr/bin/python3\nif [ ! -x \"$python\" ]; then python=python3; fi\n\
              $sudo \"$python\" -m venv \"$tools/pip\"\n\
-             $sudo \"$tools/pip/bin/pip\" install -q {packages}\n"
+             $sudo \"$tools/pip/bin/pip\" install -q {}\n",
+            quoted_packages(packages)
         ),
         _ => {
-            format!("$sudo \"$(command -v cargo)\" install -q --root \"$tools/cargo\" {packages}\n")
+            return packages
+                .iter()
+                .map(|(package, programs)| crate_lines(package, programs))
+                .collect();
         }
     };
-    for program in programs {
-        let word = shell_word(program);
-        let _ = writeln!(text, "$sudo ln -sf \"$tools/{manager}/bin/\"{word} \"$bin/\"{word}");
-    }
+    text += &links(manager, packages.values().flatten());
     text
 }
 
-fn quoted_packages(packages: &BTreeSet<String>) -> String {
-    packages.iter().map(|package| shell_word(package)).collect::<Vec<_>>().join(" ")
+/// Returns the lines for one crate. A crate that does not build costs itself alone, and one whose own
+/// lock file is out of date is tried without it.
+fn crate_lines(package: &str, programs: &BTreeSet<String>) -> String {
+    let word = shell_word(package);
+    format!(
+        "if crate --locked {word} || crate {word}; then\n{}else\nfailed=\"$failed {word}\"\nfi\n",
+        links("cargo", programs.iter())
+    )
+}
+
+fn links<'a>(manager: &str, programs: impl Iterator<Item = &'a String>) -> String {
+    let link = |program: &String| {
+        let word = shell_word(program);
+        format!("$sudo ln -sf \"$tools/{manager}/bin/\"{word} \"$bin/\"{word}\n")
+    };
+    programs.map(link).collect()
+}
+
+fn quoted_packages(packages: &PackagePrograms) -> String {
+    packages.keys().map(|package| shell_word(package)).collect::<Vec<_>>().join(" ")
 }
 
 #[cfg(test)]
@@ -186,8 +234,8 @@ mod tests {
     }
 
     fn pins() -> VersionPins {
-        serde_yaml::from_str("{npm: {'@a/srt': 1.2.3}, pip: {zb: 0.4.0}, cargo: {h: 9.0.0}}")
-            .unwrap()
+        let text = "{npm: {'@a/srt': 1.2.3}, pip: {zb: 0.4.0}, cargo: {h: 9.0.0}, libraries: {h: libh-dev}}";
+        serde_yaml::from_str(text).unwrap()
     }
 
     fn lacking() -> Vec<(&'static str, Vec<MissingProgram>)> {
@@ -204,24 +252,30 @@ mod tests {
         let text = script(&lacking(), &|manager| manager != "dnf", &pins());
         for line in [
             "# What is missing here for srt, zb, h.\n",
-            "--no-install-recommends bubblewrap python3-venv\n",
+            "--no-install-recommends bubblewrap libh-dev python3-venv\n",
             "--prefix \"$tools/npm\" @a/srt@1.2.3\n",
             "\"$tools/pip/bin/pip\" install -q zb==0.4.0\n",
-            "--root \"$tools/cargo\" h@9.0.0\n",
+            "if crate --locked h@9.0.0 || crate h@9.0.0; then\n",
             "ln -sf \"$tools/cargo/bin/\"hako \"$bin/\"hako\n",
         ] {
             assert_eq!(text.matches(line).count(), 1, "{line}\n{text}");
         }
-        assert!(!text.contains("dnf") && !text.contains("no way"), "{text}");
+        assert!(!text.contains("dnf") && !text.contains("left out"), "{text}");
     }
 
     #[test]
     fn what_no_manager_here_has_is_said() {
         let text = script(&lacking(), &|manager| ["dnf", "pip"].contains(&manager), &pins());
         assert!(text.contains("$sudo dnf install -qy bubblewrap\n"), "{text}");
-        assert!(text.contains("echo 'no way to install srt' >&2\n"), "{text}");
-        assert!(text.contains("echo 'no way to install hako' >&2\n"), "{text}");
-        assert!(!text.contains("apt-get") && !text.contains("npm"), "{text}");
+        assert!(
+            text.contains("left out, no package manager here has it: srt (npm: @a/srt)'\n"),
+            "{text}"
+        );
+        assert!(
+            text.contains("left out, no package manager here has it: hako (cargo: h)'\n"),
+            "{text}"
+        );
+        assert!(!text.contains("apt-get") && !text.contains("npm install"), "{text}");
     }
 
     #[test]
