@@ -259,7 +259,8 @@ fn every_shipped_manifest_loads_and_is_named_like_its_file() {
     let manifests = files.iter().filter(|name| {
         name.ends_with(".yaml") && !name.ends_with(".known.yaml") && !lists.contains(&name.as_str())
     });
-    let named: Vec<String> = shipped_names().iter().map(|name| format!("{name}.yaml")).collect();
+    let named: BTreeSet<String> =
+        shipped_names().iter().map(|name| format!("{name}.yaml")).collect();
     assert!(manifests.eq(&named), "{named:?}");
     for name in shipped_names() {
         assert_eq!(manifest(name).name, name);
