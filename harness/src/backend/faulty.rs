@@ -18,8 +18,8 @@ impl Backend {
             BackendKind::Native { prefix, .. } => prefix.push(word),
             BackendKind::Receipts(manifest) => {
                 let parts = manifest.receipts.take();
-                manifest.receipts =
-                    parts.map(|parts| with_words(parts, &[resolve::REFERENCE, &word]));
+                // Behind the word that makes this program the reference.
+                manifest.receipts = parts.map(|parts| with_word(parts, &word, 1));
             }
             _ => {}
         }
@@ -37,13 +37,19 @@ pub fn own_channel(me: &Path, settled: &SettledUser) -> Result<Backend, BackendE
     };
     manifest.program = me.display().to_string();
     manifest.version.insert(0, resolve::REFERENCE.to_owned());
+    manifest.receipts = manifest.receipts.map(|parts| with_word(parts, resolve::REFERENCE, 0));
     resolve::from_manifest(manifest, known, settled)
 }
 
-/// Puts `words`, each a line, in front of every part that has a template.
-fn with_words(parts: ChannelParts, words: &[&str]) -> ChannelParts {
-    let head: String = words.iter().map(|word| format!("{word}\n")).collect();
-    let with = |part: String| if part.is_empty() { part } else { format!("{head}{part}") };
+/// Inserts `word`, a line, at line `at` of every part that has a template.
+fn with_word(parts: ChannelParts, word: &str, at: usize) -> ChannelParts {
+    let with = |part: String| {
+        let mut lines: Vec<&str> = part.lines().collect();
+        if !lines.is_empty() {
+            lines.insert(at, word);
+        }
+        lines.join("\n")
+    };
     ChannelParts {
         daemon: with(parts.daemon),
         relay: with(parts.relay),
@@ -51,5 +57,22 @@ fn with_words(parts: ChannelParts, words: &[&str]) -> ChannelParts {
         export: with(parts.export),
         verify: with(parts.verify),
         public_key: parts.public_key,
+    }
+}
+
+#[cfg(all(test, target_os = "linux"))]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_channel_is_the_reference_with_and_without_a_fault() {
+        let sound = own_channel(Path::new("/bin/true"), &SettledUser::own()).unwrap();
+        let daemon = |backend: &Backend| match &backend.kind {
+            BackendKind::Receipts(manifest) => manifest.receipts.clone().unwrap().daemon,
+            _ => unreachable!(),
+        };
+        assert!(daemon(&sound).starts_with("reference\nreceipts\ndaemon\n"));
+        let faulty = daemon(&sound.with_fault("receipts.a"));
+        assert!(faulty.starts_with("reference\n--fault=receipts.a\nreceipts\ndaemon\n"));
     }
 }
