@@ -20,6 +20,7 @@ pub mod fault_proxy;
 pub mod frames;
 pub mod http;
 pub mod keys;
+mod misplaced;
 pub mod processes;
 mod quiescence;
 pub mod running;

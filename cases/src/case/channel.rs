@@ -193,6 +193,10 @@ pub enum ForbiddenPlace {
     LinkedKey,
     /// Another public key lies beside its key.
     OtherPublicKey,
+    /// Every user can write to the daemon's store.
+    OpenStore,
+    /// The last receipt of the daemon's store is signed by another key.
+    ForeignStore,
 }
 
 /// A request.

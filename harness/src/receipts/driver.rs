@@ -14,6 +14,7 @@ use tokio::net::{TcpStream, UnixStream};
 
 use super::certs::CertificateAuthority;
 use super::http::{self, PendingAnswer, WrittenRequest};
+use super::misplaced::MisplacedDaemon;
 use super::processes::{ChannelSandbox, ChannelStack};
 use super::quiescence::rest;
 use super::sign::{self, SigningKeys};
@@ -311,58 +312,17 @@ impl StepDriver {
     }
 
     async fn misplaced(&mut self, number: usize, place: ForbiddenPlace) -> StepResult<()> {
+        if place == ForbiddenPlace::Taken {
+            self.connections.clear();
+        }
         let stack = self.stack()?;
-        let (socket, key) = (stack.at("elsewhere"), stack.at("key"));
-        let other = stack.host.join("other-key");
-        let mut socket_at = socket.clone();
-        let mut key_at = key.clone();
-        match place {
-            ForbiddenPlace::TcpAddress => "127.0.0.1:0".clone_into(&mut socket_at),
-            ForbiddenPlace::NotASocket => keys::write(socket.as_ref(), "kept", 0o644)?,
-            ForbiddenPlace::Taken => {
-                let listener = std::os::unix::net::UnixListener::bind(&socket);
-                self.connections.clear();
-                let listener = listener.map_err(|error| error.to_string())?;
-                let result = self.refused(number, &socket_at, &key_at).await;
-                drop(listener);
-                return result;
-            }
-            ForbiddenPlace::OpenDirectory => {
-                let directory = stack.host.join("open");
-                let made = std::fs::DirBuilder::new().create(&directory);
-                let open = std::fs::Permissions::from_mode(0o777);
-                made.and_then(|()| std::fs::set_permissions(&directory, open))
-                    .map_err(|error| format!("{}: {error}", directory.display()))?;
-                socket_at = directory.join("elsewhere").display().to_string();
-            }
-            ForbiddenPlace::OpenKey => {
-                keys::write(&other, &keys::private_pem(&keys::new_key()?)?, 0o644)?;
-                key_at = other.display().to_string();
-            }
-            ForbiddenPlace::LinkedKey => {
-                std::os::unix::fs::symlink(&key, &other).map_err(|error| error.to_string())?;
-                key_at = other.display().to_string();
-            }
-            ForbiddenPlace::OtherPublicKey => {
-                keys::write(&other, &keys::private_pem(&keys::new_key()?)?, 0o600)?;
-                let public = keys::public_pem(&keys::new_key()?)?;
-                keys::write(&keys::published(&other), &public, 0o644)?;
-                key_at = other.display().to_string();
-            }
-        }
-        self.refused(number, &socket_at, &key_at).await?;
-        let kept = place != ForbiddenPlace::NotASocket
-            || std::fs::read_to_string(&socket).is_ok_and(|text| text == "kept");
-        if !kept {
-            self.seen.unmet.push(format!("step {number}: the file in its place is gone"));
-        }
-        Ok(())
-    }
-
-    async fn refused(&mut self, number: usize, socket: &str, key: &str) -> StepResult<()> {
-        let mut running = self.stack()?.misplaced(socket, key)?;
+        let daemon = MisplacedDaemon::prepare(place, &stack.host)?;
+        let mut running = stack.misplaced(&daemon)?;
         if let Err(why) = running.refuses().await {
             self.seen.unmet.push(format!("step {number}: the daemon does not refuse: {why}"));
+        }
+        if !daemon.is_place_kept() {
+            self.seen.unmet.push(format!("step {number}: the file in its place is gone"));
         }
         Ok(())
     }

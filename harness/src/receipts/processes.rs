@@ -17,6 +17,7 @@ use super::certs::{CertificateAuthority, CertificateFiles, CertificatePair};
 use super::execd::Execd;
 use super::fault_proxy::FaultProxy;
 use super::keys;
+use super::misplaced::MisplacedDaemon;
 use super::running::ChannelProcess;
 use crate::backend::ChannelCommands;
 use crate::{sweep, sys};
@@ -89,6 +90,8 @@ struct TemplateValues<'a> {
     relay: &'a str,
     sandbox: &'a str,
     token_file: &'a str,
+    /// A store that is not the channel's.
+    store: &'a str,
 }
 
 impl ChannelStack {
@@ -317,9 +320,13 @@ impl ChannelStack {
             "" => self.at("ca.pem"),
             id => self.root.join(format!("box-{id}")).join("ca.pem").display().to_string(),
         };
+        let store = match words.store {
+            "" => self.at("store"),
+            other => other.to_owned(),
+        };
         context! {
             program => self.callable.program().display().to_string(),
-            socket => words.socket, store => self.at("store"), key => words.key, ca => ca,
+            socket => words.socket, store => store, key => words.key, ca => ca,
             cert => words.cert, cert_key => words.cert_key, listen => "127.0.0.1:0",
             execd => words.execd, relay => words.relay, sandbox_id => words.sandbox,
             profile => self.channel.profile.keyword(), token_file => words.token_file,
@@ -328,14 +335,15 @@ impl ChannelStack {
         }
     }
 
-    /// A daemon with another socket or key than its own.
+    /// A daemon beside the channel's own, with files of its own.
     ///
     /// # Errors
     /// Returns an error when it cannot be started at all.
-    pub fn misplaced(&mut self, socket: &str, key: &str) -> Result<ChannelProcess, String> {
+    pub fn misplaced(&mut self, files: &MisplacedDaemon) -> Result<ChannelProcess, String> {
+        let MisplacedDaemon { socket, key, store, .. } = files;
         let template = self.callable.parts.daemon.clone();
-        let argv =
-            self.argv(&template, &TemplateValues { socket, key, ..TemplateValues::default() })?;
+        let words = TemplateValues { socket, key, store, ..TemplateValues::default() };
+        let argv = self.argv(&template, &words)?;
         self.spawn("misplaced", &argv)
     }
 
