@@ -160,8 +160,8 @@ fn fate(verdict: Verdict, level: Level, dies: &str) -> MutantFate {
     }
 }
 
-/// Returns the cases of `suite` that can show `fault`: the likeliest first, by the words of its
-/// name, then in the order of its filters.
+/// Returns the cases of `suite` that can show `fault`: those that a filter names alone first, then the
+/// likeliest, by the words of its name, then in the order of its filters.
 ///
 /// # Errors
 /// A filter that means nothing.
@@ -172,11 +172,13 @@ pub fn cases_of<'a>(
     let mut found: Vec<(usize, &Case)> = Vec::new();
     let mut known = HashSet::new();
     let words = words(&fault.name);
+    let is_named = |id: &str| fault.cases.iter().any(|filter| filter == id);
+    let rank = |id: &str| if is_named(id) { usize::MAX } else { likeness(&words, id) };
     for filter in &fault.cases {
         let selection = CaseSelection::new(&[filter], SlowCases::ByIdOnly)?;
         let cases = suite.cases.iter().filter(|case| selection.selects(case));
         let new = cases.filter(|case| known.insert(case.id.as_str()));
-        found.extend(new.map(|case| (likeness(&words, case.id.as_str()), case)));
+        found.extend(new.map(|case| (rank(case.id.as_str()), case)));
     }
     found.sort_by_key(|(likeness, _)| std::cmp::Reverse(*likeness));
     Ok(found.into_iter().map(|(_, case)| case).collect())
@@ -210,7 +212,7 @@ pub fn score(results: &[MutantResult]) -> String {
     results.iter().for_each(|result| areas.entry(&result.fault.area).or_default().push(result));
     let mut text = String::from("area          mutants");
     MutantFate::ALL.iter().for_each(|fate| text.push_str(&format!("{:>12}", fate.word())));
-    text.push_str("   explained\n");
+    text.push_str("   explained     score\n");
     let all: Vec<&MutantResult> = results.iter().collect();
     for (area, results) in areas.iter().map(|(area, own)| (*area, own)).chain([("all", &all)]) {
         text.push_str(&format!("{area:<12}{:>9}", results.len()));
@@ -220,13 +222,21 @@ pub fn score(results: &[MutantResult]) -> String {
         };
         MutantFate::ALL.iter().for_each(|fate| text.push_str(&format!("{:>12}", open(*fate))));
         let explained = results.iter().filter(|one| one.fate != MutantFate::Killed);
-        text.push_str(&format!("{:>12}\n", explained.filter(|one| one.is_settled()).count()));
+        let explained = explained.filter(|one| one.is_settled()).count();
+        let killed = open(MutantFate::Killed);
+        let share = share(killed, results.len() - explained);
+        text.push_str(&format!("{explained:>12}{share:>8.1} %\n"));
     }
     let seen: Vec<_> =
         results.iter().filter(|one| one.fate == MutantFate::Killed || !one.is_settled()).collect();
     let killed = seen.iter().filter(|one| one.fate == MutantFate::Killed).count();
-    let share = killed as f64 * 100.0 / seen.len().max(1) as f64;
+    let share = share(killed, seen.len());
     text + &format!("mutants: {killed} of {} are killed rightly ({share:.1} %)\n", seen.len())
+}
+
+/// Returns how many per cent `part` is of `whole`; of nothing, none.
+fn share(part: usize, whole: usize) -> f64 {
+    part as f64 * 100.0 / whole.max(1) as f64
 }
 
 #[cfg(test)]
@@ -273,6 +283,12 @@ mod tests {
         };
         assert_eq!(ids("table:names:.zlogin"), ["area/case/zlogin", "area/case/one"]);
         assert_eq!(ids("plan.other"), ["area/case/one", "area/case/zlogin"]);
+        let named = ReferenceFault {
+            cases: vec!["area/**".to_owned(), "area/case/one".to_owned()],
+            ..fault("table:names:.zlogin")
+        };
+        let found = cases_of(&named, &suite).unwrap();
+        assert_eq!(found[0].id.as_str(), "area/case/one");
     }
 
     #[test]
@@ -318,5 +334,7 @@ mod tests {
         ];
         let text = score(&results);
         assert!(text.ends_with("mutants: 1 of 2 are killed rightly (50.0 %)\n"), "{text}");
+        assert!(text.contains("plan                3           1           1"), "{text}");
+        assert!(text.contains("           1    50.0 %\n"), "{text}");
     }
 }

@@ -37,8 +37,13 @@ struct RegistryEntry {
 enum EntryCases {
     /// These cases.
     Cases(Vec<String>),
-    /// Nothing, for this reason.
-    Survives { survives: String },
+    /// These cases, and what is not as for the table.
+    Told {
+        #[serde(default)]
+        cases: Vec<String>,
+        dies: Option<String>,
+        survives: Option<String>,
+    },
 }
 
 /// One fault, as it is printed.
@@ -91,8 +96,10 @@ fn faults(area: &str, key: &str, entry: RegistryEntry) -> Vec<RegisteredFault> {
         match shown {
             EntryCases::Cases(own) if own.is_empty() => fault,
             EntryCases::Cases(own) => RegisteredFault { cases: own, ..fault },
-            EntryCases::Survives { survives } => {
-                RegisteredFault { survives: Some(survives), ..fault }
+            EntryCases::Told { cases: own, dies, survives } => {
+                let cases = if own.is_empty() { fault.cases } else { own };
+                let dies = dies.unwrap_or(fault.dies);
+                RegisteredFault { cases, dies, survives: survives.or(fault.survives), ..fault }
             }
         }
     };

@@ -31,10 +31,10 @@ const PATIENCE: Duration = Duration::from_secs(20);
 
 /// The cases of a mutant that are run in each round, as long as it is not killed: those that can
 /// show it are many, and the likeliest come first.
-const ROUNDS: [usize; 4] = [2, 8, 40, usize::MAX];
+const ROUNDS: [usize; 5] = [1, 3, 10, 40, usize::MAX];
 
 /// The cases that a mutant whose survival has a reason is run on.
-const EXPLAINED: usize = 8;
+const EXPLAINED: usize = 3;
 
 /// The area whose faults are in the channel of receipts.
 const CHANNEL: &str = "receipts";
@@ -246,9 +246,12 @@ fn run_pairs(
 /// The line about one mutant.
 fn line(result: &MutantResult) -> String {
     let MutantResult { fault, fate, tried, shown, .. } = result;
-    let told = match (shown.is_empty(), &fault.survives) {
-        (false, _) => shown.iter().take(TOLD).cloned().collect::<Vec<_>>().join("; "),
+    let reason = fault.survives.as_ref().filter(|_| *fate != MutantFate::Killed);
+    let told = match (shown.is_empty(), reason) {
+        (false, Some(reason)) => format!("{}; explained: {reason}", shown[0]),
+        (false, None) => shown.iter().take(TOLD).cloned().collect::<Vec<_>>().join("; "),
         (true, Some(reason)) => format!("explained: {reason}"),
+        (true, None) if tried.is_empty() => "no case passes without it".to_owned(),
         (true, None) => format!("{} cases pass", tried.len()),
     };
     let more = shown.len().saturating_sub(TOLD);
