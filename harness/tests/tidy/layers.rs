@@ -56,6 +56,7 @@ const OS: &[(&str, &str)] = &[
     ("harness/src/receipts/driver.rs", "plays the steps"),
     ("harness/src/receipts/quiescence.rs", "looks whether parts are at work"),
     ("harness/src/receipts/running.rs", "a process of a channel"),
+    ("harness/src/receipts/misplaced.rs", "makes the files of a second daemon"),
     ("harness/src/receipts/processes.rs", "starts the parts"),
     ("harness/src/receipts/terminal.rs", "speaks to terminals"),
     ("harness/src/receipts/fault_proxy.rs", "lies between proxy and relay"),
