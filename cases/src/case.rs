@@ -6,6 +6,7 @@ mod caliban;
 mod channel;
 mod channel_check;
 mod event;
+mod events;
 mod executor;
 mod expect;
 mod file;
@@ -55,6 +56,7 @@ pub use channel_check::{
     SignatureForm, VerifyStep,
 };
 pub use event::{Moment, TimeBound};
+pub use events::{EventExpect, EventsExpect};
 pub use executor::{ExecutorSpec, StartExpect};
 pub use expect::{Compare, Denial, ExitExpect, Expect, ExpectedDecision, StreamExpect};
 pub use file::{CaseFile, CaseStep, Control, Twin};

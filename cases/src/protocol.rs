@@ -6,6 +6,7 @@
 mod capabilities;
 mod compile;
 mod document_answer;
+mod event;
 mod executor;
 mod explain;
 mod grants;
@@ -31,6 +32,7 @@ pub use document_answer::{
     DocumentAnswer, EffectiveProfile, PathAnswer, PathDecision, PolicyAnswer, PolicyFault,
     RuleEffect, RuleInForce, RuleOrigin,
 };
+pub use event::{DenialEvent, EventSource};
 pub use executor::{ExecutorRequest, ExecutorStart};
 pub use explain::{ExplainRequest, Explanation, FinishedRun};
 pub use grants::{GrantsRequest, InferredGrants};

@@ -99,6 +99,7 @@ const CLAIMS: &[(&str, ClaimProvider, ClaimLevel)] = &[
     ("dialect.orbit", Boxed, Enforced),
     ("dialect.caliban", Boxed, Enforced),
     ("explain.rule", Any, Enforced),
+    ("explain.events", Boxed, Partial),
     ("grants.infer", Any, Enforced),
     #[cfg(all(target_os = "linux", feature = "receipts"))]
     ("receipts.actions", Any, Enforced),
@@ -129,8 +130,9 @@ const CLAIMS: &[(&str, ClaimProvider, ClaimLevel)] = &[
 ];
 
 /// Claims that require the step `mediate`.
-pub(crate) const MEDIATED: [&str; 8] = [
+pub(crate) const MEDIATED: [&str; 9] = [
     BY_BUBBLEWRAP,
+    "explain.events",
     "protect.absent",
     "protect.links",
     "protect.reopen",
@@ -159,10 +161,11 @@ pub(crate) const LIMITS: [&str; 11] = [
 ];
 
 /// Limits of mechanisms with the step `mediate`.
-pub(crate) const MEDIATE_LIMITS: [&str; 3] = [
+pub(crate) const MEDIATE_LIMITS: [&str; 4] = [
     "A protected name that is a link is kept, though its own times and owner can be changed.",
     "While names that do not exist are held: no openat2, no Landlock domains and no user namespaces of the command's own, no core files; creating in a directory that was inherited as a descriptor may be refused.",
     "A deny pattern speaks of real paths. Where it has a wildcard directory before its end, no symbolic link is made under a name that this directory could have, and a directory that holds a name which would match at its new place is not moved there (EXDEV); movers then copy, and every copy is asked for.",
+    "Events come from the calls that are mediated, those that make, move or remove held names and those that reach unix sockets, and from the proxy; other refusals are events as far as the output of the command tells of them.",
 ];
 
 /// The note on a run that is shown the host's `/proc`.

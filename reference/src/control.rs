@@ -2,6 +2,7 @@
 
 mod launch;
 mod packets;
+mod refused_call;
 mod running_sandbox;
 
 pub(crate) use launch::{CommandContainment, LaunchSpec, scopes_sockets};
@@ -9,4 +10,5 @@ pub(crate) use packets::{
     ControlCommand, ControlEvent, FailedStep, InitReport, UnreachableCounts, hand_over, next_order,
     next_report, pair, post,
 };
+pub(crate) use refused_call::{RefusedCall, RefusedObject};
 pub(crate) use running_sandbox::RunningSandbox;

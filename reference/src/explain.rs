@@ -10,6 +10,7 @@ mod command_parser;
 mod deciding_commands;
 mod download;
 mod errno_messages;
+mod event;
 mod message;
 mod network;
 mod operation;
@@ -35,6 +36,7 @@ use crate::policy::redact::{REDACTED_ENV, SHORTEST_SECRET, is_sensitive_env_name
 use advice::RuleDialect;
 use analysis::FailureAnalysis;
 use cause::FailureCause;
+pub(crate) use event::{EventJudge, EventVerdict};
 pub(crate) use resolve_path::HostLookup;
 use rule::DenialRule;
 
@@ -179,7 +181,7 @@ fn ends(bytes: &[u8]) -> String {
 
 /// Explains a failure to reach the host that was `denied`.
 pub(crate) fn unreached(denied: &DeniedHost, secrets: &[String]) -> Blocked {
-    let DeniedHost { destination, why, remedy } = denied;
+    let DeniedHost { destination, why, remedy, .. } = denied;
     let own = network::is_loopback(destination);
     let destination = hidden(destination.clone(), secrets);
     let reason =

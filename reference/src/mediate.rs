@@ -23,5 +23,4 @@ mod sticky;
 mod walk;
 
 pub(crate) use denied_sockets::denied_sockets;
-pub(crate) use refusal_log::noted;
 pub(crate) use serve::Mediation;

@@ -260,6 +260,8 @@ pub(crate) fn blank(mechanism: &str, took: Duration) -> RunResult {
         timed_out: false,
         interrupted_by: None,
         refused_routes: None,
+        events: Vec::new(),
+        events_cut: 0,
         duration_ms: u64::try_from(took.as_millis()).unwrap_or(u64::MAX),
         mechanism: mechanism.to_owned(),
         enforced: Default::default(),

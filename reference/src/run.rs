@@ -1,13 +1,14 @@
 //! The verb `run`: request → host → plan → mechanism → supervise → result, in that order.
 
 mod caller;
+mod denials;
 mod exchange;
+mod live_stream;
 mod local_host;
 pub mod process;
 mod reasons;
 mod trial;
 
-use std::fs::File;
 use std::io;
 use std::os::fd::OwnedFd;
 use std::path::{Path, PathBuf};
@@ -25,7 +26,7 @@ use crate::claims::{self, HOST_PROC, claims};
 use crate::control::LaunchSpec;
 use crate::egress::{self, DeniedHost, ProxyServer};
 use crate::error::Refusal;
-use crate::explain;
+use crate::explain::{self, EventJudge};
 use crate::host::HostSnapshot;
 use crate::mechanism::{InitInputs, mechanism};
 use crate::plan::{self, Plan, ViewStep};
@@ -34,9 +35,13 @@ use crate::policy::orbit::{EventLines, GateEvent, GateEventKind, GateEventSink};
 use crate::request::RunJob;
 use crate::result::declined;
 use crate::result::destination::FileDestination;
-use crate::supervise::{self, OutputMode, RunOutcome, SecretValues, StdinSource, StreamEnds};
-use crate::{control, mediate, result, sys};
+use crate::supervise::{
+    self, OutputMode, RefusalFeed, RunBounds, RunOutcome, SecretValues, StdinSource, StreamEnds,
+};
+use crate::{control, result, sys};
 use caller::CallerProcess;
+use denials::{DenialCollector, RunDenials};
+use live_stream::LiveStream;
 pub(crate) use local_host::LocalHost;
 use reasons::{blocked, closed, unreached_lines};
 pub(crate) use trial::{effective, found};
@@ -49,10 +54,8 @@ const ATTEMPTS: usize = 30;
 pub(crate) struct KnownRefusals {
     /// The destinations that it was denied.
     pub(crate) unreached: Vec<DeniedHost>,
-    /// Places that calls of it were refused at.
-    pub(crate) places: Vec<PathBuf>,
-    /// Sockets of the host that it was kept from.
-    pub(crate) sockets: Vec<PathBuf>,
+    /// The operations that it was refused.
+    pub(crate) denials: RunDenials,
     /// Grants that gave it less than they say.
     pub(crate) notes: Vec<String>,
     /// Paths that protection covered beyond the names directly below the roots.
@@ -172,7 +175,7 @@ fn degraded(prefix: &[&str], order: &RunJob, file: &Path, reason: &Refusal) -> (
     }
     let host = HostSnapshot::observe(&order.policy, order.law.as_ref(), &order.run);
     let tried = Plan::unconfined(&order.policy, &order.run, &host)
-        .and_then(|plan| carry_out(prefix, order, &plan, MechanismName::Unconfined));
+        .and_then(|plan| carry_out(prefix, order, &plan, MechanismName::Unconfined, Vec::new()));
     match tried {
         Err(refusal) => declined(&refusal, file),
         Ok(tried) => conclude(tried, order, file, |result| {
@@ -194,7 +197,7 @@ fn conclude(
     file: &Path,
     complete: impl FnOnce(&mut RunResult),
 ) -> (RunResult, i32) {
-    let AttemptedRun { outcome, mechanism, refusal, known, shows_host } = tried;
+    let AttemptedRun { outcome, mechanism, refusal, mut known, shows_host } = tried;
     // A caller that has died reads nothing any more.
     let line = result::annotation(&outcome).filter(|_| !order.run.capture && !outcome.abandoned);
     if let Some(line) = line {
@@ -204,6 +207,8 @@ fn conclude(
         eprintln!("refbox: {refusal}");
     }
     let blocked = blocked(&outcome, mechanism, order, refusal.as_ref(), &known);
+    known.denials.add_told(blocked.as_ref());
+    known.denials.close();
     let (mut result, code) = result::finished(outcome, mechanism.name(), refusal.as_ref(), file);
     result.annotations.splice(0..0, order.notes.iter().cloned());
     result.limits.extend((shows_host && result.started).then(|| HOST_PROC.to_owned()));
@@ -221,6 +226,7 @@ fn conclude(
         result.annotations.push(note.to_owned());
     }
     result.blocked = blocked;
+    (result.events, result.events_cut) = (known.denials.events, known.denials.cut);
     result.refused_routes = known.refused_routes;
     result.inferred = order.inferred.clone();
     complete(&mut result);
@@ -321,9 +327,7 @@ fn once(
     check_workspace(order, host)?;
     plan::refuse_contradictions(&order.policy, host)?;
     let plan = plan::resolve(&order.policy, &order.run, host)?;
-    let mut tried = carry_out(prefix, order, &plan, mechanism)?;
-    tried.known.held = explain::held(&host.protected);
-    Ok(tried)
+    carry_out(prefix, order, &plan, mechanism, explain::held(&host.protected))
 }
 
 fn check_workspace(order: &RunJob, host: &HostSnapshot) -> Result<(), Refusal> {
@@ -337,13 +341,18 @@ fn check_workspace(order: &RunJob, host: &HostSnapshot) -> Result<(), Refusal> {
     }
 }
 
-/// Carries out `plan`, step by step.
+/// Carries out `plan`, step by step; `held` are the paths that protection covers in it.
 fn carry_out(
     prefix: &[&str],
     order: &RunJob,
     plan: &Plan,
     name: MechanismName,
+    held: Vec<PathBuf>,
 ) -> Result<AttemptedRun, Refusal> {
+    let live = order.run.events_fd.map(LiveStream::open).transpose()?;
+    let secrets = reasons::secrets(order);
+    let scene = reasons::scene(order, &held, &secrets);
+    let mut collector = DenialCollector::new(EventJudge::new(&scene), live);
     // Prepare: the mechanism's resources, then what goes to the inner stage, then our ends of it.
     let prepared = mechanism(name).prepare(order, plan)?;
     let plan = &*prepared.plan();
@@ -354,8 +363,7 @@ fn carry_out(
     let way = plan.view.as_ref().and_then(|view| view.egress.as_ref());
     let (door, shut) = way.map(egress::prepare).transpose()?.unzip();
     let mediates = plan.view.as_ref().is_some_and(|view| !view.mediate.is_empty());
-    let noted = mediates.then(|| sys::memory_file(b"")).transpose().map_err(os)?;
-    let ledger = noted.as_ref().map(File::try_clone).transpose().map_err(os)?;
+    let (told, ledger) = mediates.then(io::pipe).transpose().map_err(os)?.unzip();
     let ledger = ledger.map(OwnedFd::from);
     let inputs = InitInputs { launch: &launch, control, streams, door, ledger };
     // Start, once the supervisor listens for signals: the sandbox, then the proxy into it.
@@ -366,10 +374,18 @@ fn carry_out(
         Ok(running)
     };
     // Supervise: to the end of all its processes.
-    let timeout = order.run.timeout_ms.map(Duration::from_millis);
-    let outcome = supervise::supervise(start, ours, kept, timeout, order.caller.as_deref());
-    let unreached = outlet.map(ProxyServer::close).unwrap_or_default();
+    let mut heed = |call| collector.heed(&call);
+    let told = told.map(|pipe| RefusalFeed::new(OwnedFd::from(pipe).into(), &mut heed));
+    let bounds = RunBounds {
+        timeout: order.run.timeout_ms.map(Duration::from_millis),
+        caller: order.caller.as_deref(),
+        refusals: told.transpose().map_err(os)?,
+    };
+    let outcome = supervise::supervise(start, ours, kept, bounds);
+    let (mut unreached, unkept) = outlet.map(ProxyServer::close).unwrap_or_default();
     let outcome = outcome?;
+    collector.heed_hosts(&unreached, unkept);
+    keep_distinct(&mut unreached);
     // Explain: why nothing was started, and what was refused to what was.
     let refusal = result::why_not(
         &outcome,
@@ -377,17 +393,26 @@ fn carry_out(
         &launch.cwd_path(),
         |failure| prepared.explain(failure),
     );
-    let noted = noted.as_ref().map(mediate::noted).unwrap_or_default();
-    let (places, sockets) = (noted.names, mediate::denied_sockets(&noted.sockets));
     let steps = plan.view.iter().flat_map(|view| &view.steps);
     let shows_host = steps.into_iter().any(ViewStep::shows_host_processes);
     let own_network = order.policy.network != Network::Host {};
     let counted = outcome.unreached.filter(|_| own_network);
     let refused_routes = counted.map(|count| explain::refused_routes(count.routes, count.ports));
     let notes = plan.notes.clone();
-    let held = Vec::new();
-    let known = KnownRefusals { unreached, places, sockets, notes, refused_routes, held };
+    let denials = collector.finish();
+    let known = KnownRefusals { unreached, denials, notes, refused_routes, held };
     Ok(AttemptedRun { outcome, mechanism: name, refusal, known, shows_host })
+}
+
+/// Removes what is there twice from `denied`.
+fn keep_distinct(denied: &mut Vec<DeniedHost>) {
+    let mut kept: Vec<DeniedHost> = Vec::new();
+    for one in denied.drain(..) {
+        if !kept.iter().any(|other| other.destination == one.destination && other.why == one.why) {
+            kept.push(one);
+        }
+    }
+    *denied = kept;
 }
 
 fn os(error: io::Error) -> Refusal {

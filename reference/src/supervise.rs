@@ -5,6 +5,7 @@
 
 mod capture;
 mod process_tree;
+mod refusals;
 mod signals;
 mod sources;
 mod stdin_feed;
@@ -32,6 +33,7 @@ use supervisor::{Supervisor, WaitInstruments};
 
 pub(crate) use crate::policy::redact::SecretValues;
 pub use capture::CAPTURE_CAP;
+pub(crate) use refusals::RefusalFeed;
 pub(crate) use signals::hold as hold_signals;
 pub(crate) use streams::{CapturedOutput, OutputMode, StdinSource, StreamEnds, plumb};
 
@@ -115,21 +117,31 @@ struct RunProgress {
     passed: bool,
 }
 
+/// The bounds of a run, and what is heard of it besides its end.
+#[derive(Default)]
+pub(crate) struct RunBounds<'a> {
+    /// The time that the command has.
+    pub(crate) timeout: Option<Duration>,
+    /// The process whose death ends the run.
+    pub(crate) caller: Option<&'a ProcessHandle>,
+    /// The calls that are refused meanwhile.
+    pub(crate) refusals: Option<RefusalFeed<'a>>,
+}
+
 /// Starts the helper, follows it to its end, and returns when none of its processes is left.
 pub(crate) fn supervise(
     start: impl FnOnce() -> Result<RunningSandbox, Refusal>,
     control: OwnedFd,
     streams: StreamEnds,
-    timeout: Option<Duration>,
-    caller: Option<&ProcessHandle>,
+    bounds: RunBounds<'_>,
 ) -> Result<RunOutcome, Refusal> {
     let signals = signals::SignalInbox::listen(&control).map_err(Refusal::setup)?;
-    let instruments = WaitInstruments::new(signals, caller).map_err(|error| failed(&error))?;
+    let instruments =
+        WaitInstruments::new(signals, bounds.caller).map_err(|error| failed(&error))?;
     let begun = Instant::now();
     let RunningSandbox { process, said, namespaced, stack } = start()?;
     let tree = ProcessTree::new(process, stack, namespaced, control);
-    see_through(instruments, tree, streams, timeout, said, begun, caller)
-        .map_err(|error| failed(&error))
+    see_through(instruments, tree, streams, bounds, said, begun).map_err(|error| failed(&error))
 }
 
 /// The refusal of a run that could not be followed.
@@ -150,26 +162,25 @@ fn see_through(
     instruments: WaitInstruments,
     mut tree: ProcessTree,
     mut streams: StreamEnds,
-    timeout: Option<Duration>,
+    bounds: RunBounds<'_>,
     said: Option<File>,
     begun: Instant,
-    caller: Option<&ProcessHandle>,
 ) -> io::Result<RunOutcome> {
     let mut supervisor = Supervisor {
         instruments,
         tree: &mut tree,
         streams: &mut streams,
-        timeout,
-        caller,
+        bounds,
         // Only a program of others says something itself, and can be one that starts nothing.
         seen: RunProgress { begun: said.is_none(), ..RunProgress::default() },
     };
     let broken = supervisor.follow().err();
-    let Supervisor { seen, instruments, .. } = supervisor;
+    let Supervisor { seen, instruments, mut bounds, .. } = supervisor;
     if broken.is_some() {
         tree.kill()?;
         tree.reap_helper()?;
     }
+    bounds.refusals.as_mut().map_or(Ok(()), RefusalFeed::finish)?;
     let (captured, stdin_error) = streams.finish()?;
     drop(instruments);
     // Last, as a helper beside us ends meanwhile.

@@ -9,6 +9,7 @@ mod system;
 mod system;
 
 pub(crate) mod case_insensitive;
+mod clock;
 mod descriptors;
 mod fork_guard;
 mod launcher_environment;
@@ -18,6 +19,7 @@ mod reap;
 mod release_pipe;
 pub(crate) mod signals;
 
+pub(crate) use clock::monotonic_ns;
 pub(crate) use descriptors::*;
 pub(crate) use launcher_environment::launcher_environment;
 #[cfg(not(target_os = "linux"))]

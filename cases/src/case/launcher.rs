@@ -206,6 +206,9 @@ pub struct RunSpec {
     /// True if the run is to end with the process that calls, false if it is to outlive it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub die_with_parent: Option<bool>,
+    /// The descriptor, one that the launcher has, to which refused operations are to be written.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub events_fd: Option<i32>,
     /// The file that the request is written to; by default one outside every grant.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub request: Option<String>,

@@ -3,6 +3,7 @@
 use schemars::JsonSchema;
 use serde::{Deserialize, Deserializer, Serialize};
 
+use super::EventsExpect;
 use crate::capability::Capability;
 use crate::protocol::ErrorKind;
 
@@ -54,6 +55,9 @@ pub struct ResultExpect {
     #[serde(default, skip_serializing_if = "Option::is_none", deserialize_with = "given")]
     #[schemars(with = "Option<ErrorExpect>")]
     pub error: Option<Option<ErrorExpect>>,
+    /// The operations that the result says were refused.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub events: Option<EventsExpect>,
     /// The duration of the run by the backend's own clock.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub duration: Option<DurationExpect>,
@@ -105,6 +109,7 @@ mod tests {
     #[case("{inferred: []}")]
     #[case("{enforced: [fs.write]}")]
     #[case("{lost: true, started: true}")]
+    #[case("{events: {given: [{path: ws/f, errno: [EACCES]}], alone: true, at_least: 1}}")]
     #[case("{error: {kind: stdin, contains: [failed]}, duration: {not_before: 5, within: 9}}")]
     fn survives_a_round_trip(#[case] yaml: &str) {
         let expect: ResultExpect = crate::load::fragment(yaml).unwrap();

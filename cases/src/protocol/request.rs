@@ -50,6 +50,10 @@ pub struct Run {
     /// The number of the process that calls. If another process is the parent, nothing is started.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub parent_pid: Option<u32>,
+    /// The number of a descriptor of the caller's, 3 or more and open for writing, to which every
+    /// refused operation is written at once, a line of JSON each.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub events_fd: Option<i32>,
 }
 
 impl Run {
@@ -78,6 +82,7 @@ impl Run {
             mechanism: auto(),
             die_with_parent: None,
             parent_pid: None,
+            events_fd: None,
         }
     }
 }

@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use super::{ClaimLevel, InferredGrants, WirePath};
+use super::{ClaimLevel, DenialEvent, InferredGrants, WirePath};
 
 /// The result of a run. A refusal (`started: false`) cannot be confused with any command's exit
 /// code.
@@ -48,6 +48,12 @@ pub struct RunResult {
     /// The structured explanation of a denial, if there is one.
     #[serde(default)]
     pub blocked: Option<Blocked>,
+    /// The operations that the sandbox refused, in their order, whether the run failed or not.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub events: Vec<DenialEvent>,
+    /// The number of refused operations that are not in `events`, as there were too many.
+    #[serde(default, skip_serializing_if = "is_zero")]
+    pub events_cut: u64,
     /// Lines added to the command's stderr.
     #[serde(default)]
     pub annotations: Vec<String>,
@@ -72,6 +78,10 @@ pub struct RunResult {
     /// True if captured output was cut at the cap (`capture` only).
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub truncated: Option<bool>,
+}
+
+fn is_zero(count: &u64) -> bool {
+    *count == 0
 }
 
 /// A denial, explained.

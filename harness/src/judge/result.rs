@@ -15,10 +15,14 @@ use crate::execution::RunReport;
 /// all.
 pub(super) fn kept(case: &Case, run: &RunReport) -> Result<(), VerdictFinding> {
     let Some(expect) = &case.expect.result else { return Ok(()) };
+    let events = |result: &RunResult| {
+        let wanted = expect.events.as_ref()?;
+        wanted.differs(&result.events, result.events_cut, &run.stdout.text)
+    };
     let broken = match (&run.result, &run.result_fault) {
         (_, Some(_)) if expect.lost => None,
         (_, Some(fault)) => Some(fault.clone()),
-        (Some(result), None) => unlike(expect, result),
+        (Some(result), None) => unlike(expect, result).or_else(|| events(result)),
         // A backend without results has promised none.
         (None, None) => None,
     };

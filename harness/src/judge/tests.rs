@@ -238,6 +238,8 @@ fn result(exit_code: Option<i32>, signal: Option<i32>) -> RunResult {
         timed_out: false,
         interrupted_by: None,
         refused_routes: None,
+        events: Vec::new(),
+        events_cut: 0,
         duration_ms: 1,
         mechanism: "test".to_owned(),
         enforced: BTreeMap::new(),

@@ -11,6 +11,7 @@ use super::denial_log::{DenialLog, DeniedHost};
 use super::host::TargetHost;
 use super::hosts::HostsFile;
 use super::socket;
+use crate::sys;
 
 /// Time that one address has to answer.
 const ANSWER: Duration = Duration::from_secs(10);
@@ -51,7 +52,8 @@ impl EgressConnector {
             if fault!("network.denials-untold") {
                 return reached;
             }
-            self.log.add(DeniedHost { destination, why: why.to_string(), remedy });
+            let at_ns = sys::monotonic_ns();
+            self.log.add(DeniedHost { destination, why: why.to_string(), remedy, at_ns });
         }
         reached
     }

@@ -97,8 +97,9 @@ impl PreparedProxy {
 }
 
 impl ProxyServer {
-    /// Delivers the bytes in flight and ends all connections; returns the refusals.
-    pub(crate) fn close(self) -> Vec<DeniedHost> {
+    /// Delivers the bytes in flight and ends all connections; returns the refusals, and the number of
+    /// those that were not kept.
+    pub(crate) fn close(self) -> (Vec<DeniedHost>, u64) {
         self.stop.stop();
         let _panicked = self.thread.join();
         self.log.take()

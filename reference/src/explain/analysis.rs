@@ -47,6 +47,11 @@ impl<'a> FailureAnalysis<'a> {
         Self { run, look, ground: PolicyIndex::new(run, look.link), lines, script, roles }
     }
 
+    /// Returns its policy as rules about paths.
+    pub(super) fn ground(&self) -> &PolicyIndex<'a> {
+        &self.ground
+    }
+
     fn commands(&self) -> impl Iterator<Item = &ParsedCommand> {
         self.lines.iter().flatten()
     }

@@ -133,7 +133,12 @@ impl SyscallBroker {
 
     /// Checks that an object may get the name `spot`; EEXIST where the name is taken, which takes
     /// precedence over the rules, as in the kernel.
-    pub(super) fn vet(&self, spot: &PinnedName, coming: NewEntry) -> nix::Result<()> {
+    pub(super) fn vet(
+        &self,
+        caller: CallingThread<'_>,
+        spot: &PinnedName,
+        coming: NewEntry,
+    ) -> nix::Result<()> {
         use RuleMatch::{Above, Forbidden, Free, Towards, Within};
         let errno = match (self.judge(spot)?, coming) {
             (Forbidden, NewEntry::Linked) if fault!("mediate.hard-links") => return Ok(()),
@@ -151,25 +156,33 @@ impl SyscallBroker {
         match stat_name(spot) {
             Ok(_) if !fault!("mediate.taken-names") => Err(Errno::EEXIST),
             Ok(_) => Err(errno),
-            Err(Errno::ENOENT) if errno == Errno::EACCES => Err(self.refusal(spot, errno)),
-            Err(Errno::ENOENT) => Err(errno),
+            Err(Errno::ENOENT) => Err(self.refusal(caller, spot, errno)),
             Err(other) => Err(other),
         }
     }
 
-    /// `errno`, by which something at `spot` is refused for good; noted for the explanation.
-    pub(super) fn refusal(&self, spot: &PinnedName, errno: Errno) -> Errno {
+    /// Returns `errno`, by which the call of `caller` is refused at `spot`; the supervisor is told.
+    pub(super) fn refusal(
+        &self,
+        caller: CallingThread<'_>,
+        spot: &PinnedName,
+        errno: Errno,
+    ) -> Errno {
         if !fault!("mediate.notes") {
-            self.ledger.iter().for_each(|ledger| ledger.note(spot));
+            self.ledger.iter().for_each(|ledger| ledger.note(caller, spot, errno));
         }
         errno
     }
 
     /// Checks that the object at `spot` may be removed: EACCES for a link that has to stay.
-    pub(super) fn vet_removal(&self, spot: &PinnedName) -> nix::Result<()> {
+    pub(super) fn vet_removal(
+        &self,
+        caller: CallingThread<'_>,
+        spot: &PinnedName,
+    ) -> nix::Result<()> {
         match self.judge(spot)? {
             RuleMatch::Forbidden => {
-                stat_name(spot).and_then(|_| Err(self.refusal(spot, Errno::EACCES)))
+                stat_name(spot).and_then(|_| Err(self.refusal(caller, spot, Errno::EACCES)))
             }
             _ => Ok(()),
         }

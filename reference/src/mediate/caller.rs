@@ -2,7 +2,7 @@
 //! each reading the call is checked to be waiting still: otherwise the thread id may have been
 //! reused.
 
-use std::ffi::CString;
+use std::ffi::{CString, c_long};
 use std::fs;
 use std::os::fd::{BorrowedFd, OwnedFd, RawFd};
 
@@ -11,6 +11,7 @@ use nix::fcntl::{OFlag, open};
 use nix::sys::stat::Mode;
 use nix::unistd::Pid;
 
+use super::calls;
 use crate::sys::notify::{self, SeccompNotification};
 
 /// Bytes of the longest path, with its NUL.
@@ -23,10 +24,28 @@ const PAGE: u64 = 4096;
 pub(super) struct CallingThread<'a> {
     /// The thread.
     pub(super) thread: Pid,
+    /// The number of its call.
+    pub(super) number: c_long,
     /// The listener at which it waits, and the id of its call.
     waits: Option<(BorrowedFd<'a>, u64)>,
     /// `/proc` belongs to another pid namespace than this process.
     foreign: bool,
+}
+
+/// A thread that waits for its call, for another thread of ours.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct ParkedCaller {
+    thread: Pid,
+    number: c_long,
+    foreign: bool,
+}
+
+impl ParkedCaller {
+    /// The thread, whose call waits by its listener and id.
+    pub(super) fn waiting<'a>(self, waits: (BorrowedFd<'a>, u64)) -> CallingThread<'a> {
+        let Self { thread, number, foreign } = self;
+        CallingThread { thread, number, waits: Some(waits), foreign }
+    }
 }
 
 /// The fields of a thread's `/proc` status.
@@ -50,12 +69,25 @@ impl<'a> CallingThread<'a> {
         listener: BorrowedFd<'a>,
         foreign: bool,
     ) -> Self {
-        Self::waiting(notice.thread, (listener, notice.id), foreign)
+        let (thread, number) = (notice.thread, notice.number);
+        Self { thread, number, waits: Some((listener, notice.id)), foreign }
     }
 
-    /// The `thread` whose call, by its listener and id, `waits`.
-    pub(super) fn waiting(thread: Pid, waits: (BorrowedFd<'a>, u64), foreign: bool) -> Self {
-        Self { thread, waits: Some(waits), foreign }
+    /// The same thread for one that outlives the look at its notice.
+    pub(super) fn parked(self) -> ParkedCaller {
+        ParkedCaller { thread: self.thread, number: self.number, foreign: self.foreign }
+    }
+
+    /// Returns the name of its call.
+    pub(super) fn call_name(self) -> &'static str {
+        calls::name(self.number)
+    }
+
+    /// Returns the name of the process `shown`, its own, as `/proc` has it.
+    pub(super) fn program(self, shown: Pid) -> Option<String> {
+        let path = format!("/proc/{shown}/comm");
+        let read = self.read(|| fs::read(&path).map_err(|error| errno_of(&error))).ok()?;
+        Some(String::from_utf8_lossy(read.strip_suffix(b"\n").unwrap_or(&read)).into_owned())
     }
 
     /// The thread's number in `/proc`.
@@ -206,7 +238,7 @@ mod tests {
 
     #[test]
     fn strings_of_another_thread_end_where_they_end() {
-        let caller = CallingThread { thread: Pid::this(), waits: None, foreign: false };
+        let caller = CallingThread { thread: Pid::this(), number: 0, waits: None, foreign: false };
         let text = c"some/path";
         assert_eq!(caller.string(text.as_ptr() as u64).as_deref(), Ok(text));
         assert_eq!(caller.string(8), Err(Errno::EFAULT));
@@ -216,7 +248,7 @@ mod tests {
 
     #[test]
     fn descriptors_that_are_not_open_are_bad() {
-        let caller = CallingThread { thread: Pid::this(), waits: None, foreign: false };
+        let caller = CallingThread { thread: Pid::this(), number: 0, waits: None, foreign: false };
         assert_eq!(caller.base(-5).unwrap_err(), Errno::EBADF);
         assert_eq!(caller.base(999_999).unwrap_err(), Errno::EBADF);
         assert!(caller.base(libc::AT_FDCWD).is_ok());

@@ -82,6 +82,46 @@ pub(super) const OPENING: &[(c_long, u8)] = &[
     (libc::SYS_open, 1),
 ];
 
+/// The names of all these calls.
+const NAMES: &[(c_long, &str)] = &[
+    (libc::SYS_openat, "openat"),
+    (libc::SYS_mkdirat, "mkdirat"),
+    (libc::SYS_mknodat, "mknodat"),
+    (libc::SYS_symlinkat, "symlinkat"),
+    (libc::SYS_linkat, "linkat"),
+    #[cfg(not(target_arch = "riscv64"))]
+    (libc::SYS_renameat, "renameat"),
+    (libc::SYS_renameat2, "renameat2"),
+    (libc::SYS_unlinkat, "unlinkat"),
+    (libc::SYS_bind, "bind"),
+    (libc::SYS_connect, "connect"),
+    (libc::SYS_sendto, "sendto"),
+    (libc::SYS_sendmsg, "sendmsg"),
+    (libc::SYS_sendmmsg, "sendmmsg"),
+    (libc::SYS_clone, "clone"),
+    #[cfg(target_arch = "x86_64")]
+    (libc::SYS_open, "open"),
+    #[cfg(target_arch = "x86_64")]
+    (libc::SYS_creat, "creat"),
+    #[cfg(target_arch = "x86_64")]
+    (libc::SYS_mkdir, "mkdir"),
+    #[cfg(target_arch = "x86_64")]
+    (libc::SYS_mknod, "mknod"),
+    #[cfg(target_arch = "x86_64")]
+    (libc::SYS_symlink, "symlink"),
+    #[cfg(target_arch = "x86_64")]
+    (libc::SYS_link, "link"),
+    #[cfg(target_arch = "x86_64")]
+    (libc::SYS_rename, "rename"),
+    #[cfg(target_arch = "x86_64")]
+    (libc::SYS_unlink, "unlink"),
+];
+
+/// Returns the name of the call `number`.
+pub(super) fn name(number: c_long) -> &'static str {
+    NAMES.iter().find(|(one, _)| *one == number).map_or("", |(_, name)| name)
+}
+
 impl MediatedCall {
     /// Decodes the call of `notice`; `None` if it is not mediated.
     pub(super) fn decode_notice(notice: &SeccompNotification) -> Option<Self> {
@@ -161,6 +201,7 @@ mod tests {
             let thread = nix::unistd::Pid::this();
             let notice = SeccompNotification { id: 1, thread, number: *number, args: [7; 6] };
             assert!(MediatedCall::decode_notice(&notice).is_some(), "{number}");
+            assert!(!name(*number).is_empty(), "{number}");
         }
     }
 }

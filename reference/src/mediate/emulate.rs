@@ -45,7 +45,7 @@ impl SyscallBroker {
         let spot = self.spot(caller, at)?;
         let status = caller.status()?;
         let _still = self.shared();
-        self.vet(&spot, NewEntry::Fresh)?;
+        self.vet(caller, &spot, NewEntry::Fresh)?;
         umask(status.umask);
         let mode = if fault!("mediate.directory-modes") { 0o700 } else { mode };
         mkdirat(&spot.directory, spot.name.as_c_str(), Mode::from_bits_truncate(mode))
@@ -61,7 +61,7 @@ impl SyscallBroker {
         let spot = self.spot(caller, at)?;
         let status = caller.status()?;
         let _still = self.shared();
-        self.vet(&spot, NewEntry::Fresh)?;
+        self.vet(caller, &spot, NewEntry::Fresh)?;
         umask(status.umask);
         let kind = SFlag::from_bits_retain(mode & SFlag::S_IFMT.bits());
         let mode = Mode::from_bits_truncate(mode);
@@ -72,7 +72,7 @@ impl SyscallBroker {
         let target = caller.string(target)?;
         let spot = self.spot(caller, at)?;
         let _still = self.shared();
-        self.vet(&spot, NewEntry::Pointing)?;
+        self.vet(caller, &spot, NewEntry::Pointing)?;
         symlinkat(target.as_c_str(), &spot.directory, spot.name.as_c_str())
     }
 
@@ -91,7 +91,7 @@ impl SyscallBroker {
         // No link can replace the object after the check.
         let _alone = self.alone();
         if !(fault!("mediate.descriptor-links") && matches!(source, LinkSource::Pinned(_))) {
-            self.vet(&spot, source.coming()?)?;
+            self.vet(caller, &spot, source.coming()?)?;
         }
         let name = spot.name.as_c_str();
         match &source {
@@ -142,7 +142,7 @@ impl SyscallBroker {
         let new = self.spot(caller, to)?;
         let _alone = self.alone();
         if !old.stands && !new.stands && !fault!("mediate.moves") {
-            self.vet_move(&old, &new, flags)?;
+            self.vet_move(caller, &old, &new, flags)?;
         }
         let (from, to) = (old.name.as_c_str(), new.name.as_c_str());
         renameat_with(&old.directory, from, &new.directory, to, flags)
@@ -158,7 +158,7 @@ impl SyscallBroker {
         let spot = self.spot(caller, at)?;
         let _still = self.shared();
         if !fault!("mediate.kept-links") {
-            self.vet_removal(&spot)?;
+            self.vet_removal(caller, &spot)?;
         }
         unlinkat(&spot.directory, spot.name.as_c_str(), flag)
     }
@@ -193,7 +193,7 @@ impl SyscallBroker {
         let _alone = self.alone();
         let mut walk = PathWalk::new(caller);
         let spot = walk.spot(base.as_fd(), path)?;
-        let vetted = self.vet(&spot, NewEntry::Fresh).map_err(|errno| match errno {
+        let vetted = self.vet(caller, &spot, NewEntry::Fresh).map_err(|errno| match errno {
             Errno::EEXIST => Errno::EADDRINUSE,
             other => other,
         });

@@ -13,6 +13,7 @@ use nix::sys::stat::SFlag;
 use rustix::fs::RenameFlags;
 
 use super::broker::{SyscallBroker, stat_name};
+use super::caller::CallingThread;
 use super::mounts::bytes;
 use super::rules::{DevicePath, RuleMatch};
 use super::walk::{PinnedName, kind};
@@ -25,6 +26,7 @@ impl SyscallBroker {
     /// Checks that the object at `old` may move to `new`, and with an exchange the other way round.
     pub(super) fn vet_move(
         &self,
+        caller: CallingThread<'_>,
         old: &PinnedName,
         new: &PinnedName,
         flags: RenameFlags,
@@ -36,42 +38,54 @@ impl SyscallBroker {
             Err(Errno::ENOENT) => None,
             Err(other) => return Err(other),
         };
-        self.vet_end(old, source, true)?;
-        self.vet_end(new, source, target.is_some())?;
+        self.vet_end(caller, old, source, true)?;
+        self.vet_end(caller, new, source, target.is_some())?;
         if !fault!("mediate.moved-directories") {
-            self.vet_coming(old, new, source)?;
+            self.vet_coming(caller, old, new, source)?;
         }
         let exchange = flags.contains(RenameFlags::EXCHANGE);
         if let Some(target) = target.filter(|_| exchange && !fault!("mediate.exchanges")) {
-            self.vet_end(old, target, true)?;
-            self.vet_coming(new, old, target)?;
+            self.vet_end(caller, old, target, true)?;
+            self.vet_coming(caller, new, old, target)?;
         }
         Ok(())
     }
 
     /// Checks that one end of a move may lose or get an object of this kind. A name above a
     /// forbidden place is held: a directory moved there could contain that place.
-    fn vet_end(&self, spot: &PinnedName, moved: SFlag, stands: bool) -> nix::Result<()> {
+    fn vet_end(
+        &self,
+        caller: CallingThread<'_>,
+        spot: &PinnedName,
+        moved: SFlag,
+        stands: bool,
+    ) -> nix::Result<()> {
         match self.judge(spot)? {
             RuleMatch::Free | RuleMatch::Within | RuleMatch::Towards => Ok(()),
-            RuleMatch::Forbidden => Err(self.refusal(spot, Errno::EACCES)),
+            RuleMatch::Forbidden => Err(self.refusal(caller, spot, Errno::EACCES)),
             RuleMatch::Above if moved == SFlag::S_IFREG => Ok(()),
             RuleMatch::Above if fault!("mediate.moves-above") => Ok(()),
-            RuleMatch::Above if stands => Err(self.refusal(spot, Errno::EBUSY)),
+            RuleMatch::Above if stands => Err(self.refusal(caller, spot, Errno::EBUSY)),
             // Movers fall back to copying, and every copy is mediated.
-            RuleMatch::Above => Err(Errno::EXDEV),
+            RuleMatch::Above => Err(self.refusal(caller, spot, Errno::EXDEV)),
         }
     }
 
     /// Checks that the patterns let the object at `from`, of kind `moved`, come to `to`.
-    fn vet_coming(&self, from: &PinnedName, to: &PinnedName, moved: SFlag) -> nix::Result<()> {
+    fn vet_coming(
+        &self,
+        caller: CallingThread<'_>,
+        from: &PinnedName,
+        to: &PinnedName,
+        moved: SFlag,
+    ) -> nix::Result<()> {
         let may = match self.judge(to)? {
             RuleMatch::Within if moved == SFlag::S_IFDIR => self.may_all_come(from, to)?,
             RuleMatch::Towards if moved == SFlag::S_IFDIR => self.may_all_come(from, to)?,
             RuleMatch::Towards => moved != SFlag::S_IFLNK,
             _ => true,
         };
-        if may { Ok(()) } else { Err(Errno::EXDEV) }
+        if may { Ok(()) } else { Err(self.refusal(caller, to, Errno::EXDEV)) }
     }
 
     /// Returns whether no entry of the directory `from` would come to a place that a rule covers.

@@ -155,7 +155,7 @@ impl SyscallBroker {
         let must_be_new = OFlag::O_CREAT | OFlag::O_EXCL | OFlag::O_NOFOLLOW;
         let flags = opening.flags | must_be_new | OFlag::O_CLOEXEC;
         let _still = self.shared();
-        let made = self.vet(spot, NewEntry::Fresh).and_then(|()| {
+        let made = self.vet(caller, spot, NewEntry::Fresh).and_then(|()| {
             umask(if fault!("mediate.umask") { Mode::empty() } else { status.umask });
             openat(&spot.directory, spot.name.as_c_str(), flags, opening.mode)
         });

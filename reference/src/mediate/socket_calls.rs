@@ -165,9 +165,9 @@ impl SyscallBroker {
             other => return other.map_err(|errno| tell_broken(caller, &socket, flags, errno)),
         }
         let message = self.message(caller, &socket, (source, 0), flags)?;
-        let (thread, foreign) = (caller.thread, self.foreign);
+        let parked = caller.parked();
         self.apart(id, move |desk| {
-            let caller = CallingThread::waiting(thread, (desk.listener.as_fd(), id), foreign);
+            let caller = parked.waiting((desk.listener.as_fd(), id));
             let sent = message.send(&socket, 0);
             let bytes = sent.map_err(|errno| tell_broken(caller, &socket, flags, errno))?;
             source.note_length(caller, 0, bytes)?;
@@ -225,13 +225,14 @@ impl SyscallBroker {
         }
         let base = self.base(caller, (libc::AT_FDCWD, 0), path)?;
         let object = PathWalk::new(caller).object(base.as_fd(), path);
-        let object = object.inspect_err(|_| self.note_unreached(base.as_fd(), path))?;
+        let object =
+            object.inspect_err(|errno| self.note_unreached(caller, base.as_fd(), path, *errno))?;
         let found = fstat(&object)?;
         let is_socket = kind(&found) == SFlag::S_IFSOCK;
         let admitted =
             is_socket && self.sockets.as_ref().is_some_and(|sockets| sockets.admits(&found));
         if !admitted {
-            self.note_unreached(object.as_fd(), b"");
+            self.note_unreached(caller, object.as_fd(), b"", Errno::ECONNREFUSED);
         }
         if is_socket && !admitted && !fault!("mediate.foreign-sockets") {
             return Err(Errno::ECONNREFUSED);
@@ -246,13 +247,19 @@ impl SyscallBroker {
 impl SyscallBroker {
     /// Notes that no socket was reached by `path` from `base`: the view has none there, a mask in its
     /// place, or one that is not the sandbox's. The supervisor knows whether the host has one.
-    fn note_unreached(&self, base: BorrowedFd<'_>, path: &[u8]) {
+    fn note_unreached(
+        &self,
+        caller: CallingThread<'_>,
+        base: BorrowedFd<'_>,
+        path: &[u8],
+        errno: Errno,
+    ) {
         let (Some(ledger), Ok(base)) = (&self.ledger, mounts::path_of(base)) else { return };
         let path = Path::new(std::ffi::OsStr::from_bytes(path));
         let place = if path.as_os_str().is_empty() { base } else { base.join(path) };
         // What `/proc` says depends on who reads it.
         if !place.starts_with("/proc") && !fault!("mediate.notes") {
-            ledger.note_socket(&place);
+            ledger.note_socket(caller, &place, errno);
         }
     }
 }

@@ -14,7 +14,7 @@ use crate::init::SandboxInit;
 use crate::mechanism::unconfined;
 use crate::result;
 use crate::supervise::{
-    OutputMode, RunOutcome, SecretValues, StdinSource, plumb, supervise, waiting_failed,
+    OutputMode, RunBounds, RunOutcome, SecretValues, StdinSource, plumb, supervise, waiting_failed,
 };
 use crate::sys::launcher_environment;
 
@@ -157,7 +157,8 @@ fn carried_out(request: ProcessRequest, program: &str) -> Result<RunOutcome, Ref
         let started = inner.and_then(|inner| unconfined::start(&inner));
         started.map_err(os)
     };
-    supervise(start, ours, kept, request.timeout, None)
+    let bounds = RunBounds { timeout: request.timeout, ..RunBounds::default() };
+    supervise(start, ours, kept, bounds)
 }
 
 /// The standard library's message for a string that cannot become a C string.

@@ -1,5 +1,7 @@
 //! The reason for a failed run, as messages and as a verdict, from the observations.
 
+use std::path::PathBuf;
+
 use boxproof_cases::protocol::{Blocked, RunResult};
 
 use super::KnownRefusals;
@@ -36,7 +38,7 @@ pub(super) fn unreached_lines(unreached: &[DeniedHost], order: &RunJob) -> Vec<S
 }
 
 /// Values that must not be shown.
-fn secrets(order: &RunJob) -> Vec<String> {
+pub(super) fn secrets(order: &RunJob) -> Vec<String> {
     let launcher = launcher_environment();
     let inherited = launcher.iter().map(|(name, value)| (name.as_os_str(), value.as_os_str()));
     let set = order.policy.env.set.iter().map(|(name, value)| (name.as_ref(), value.as_ref()));
@@ -66,22 +68,40 @@ pub(super) fn blocked(
     }
     let captured = outcome.captured.as_ref();
     let finished = CompletedRun {
+        exit_code: ending.exit_code,
+        signal: ending.signal,
+        stdout: captured.map_or(&[], |captured| &captured.stdout),
+        stderr: captured.map(|captured| captured.stderr.as_slice()),
+        refused: &known.denials.places,
+        sockets: &known.denials.sockets,
+        refused_routes: known.refused_routes,
+        ..scene(order, &known.held, &secrets)
+    };
+    explain::explain(&finished, explain::HOST)
+}
+
+/// Returns the run of `order` before it has begun; `held` are the paths that protection covers in it.
+pub(super) fn scene<'a>(
+    order: &'a RunJob,
+    held: &'a [PathBuf],
+    secrets: &'a [String],
+) -> CompletedRun<'a> {
+    CompletedRun {
         policy: &order.policy,
         law: order.law.as_deref(),
         command: &order.run.command,
         original: order.run.original_command.as_deref().filter(|_| !fault!("explain.typed-line")),
         cwd: order.run.cwd.as_path(),
-        exit_code: ending.exit_code,
-        signal: ending.signal,
-        stdout: captured.map_or(&[], |captured| &captured.stdout),
-        stderr: captured.map(|captured| captured.stderr.as_slice()),
-        refused: &known.places,
-        sockets: &known.sockets,
-        refused_routes: known.refused_routes,
-        held: &known.held,
+        exit_code: None,
+        signal: None,
+        stdout: &[],
+        stderr: None,
+        refused: &[],
+        sockets: &[],
+        refused_routes: None,
+        held,
         dialect: order.dialect,
         root: nix::unistd::geteuid().is_root(),
-        secrets: &secrets,
-    };
-    explain::explain(&finished, explain::HOST)
+        secrets,
+    }
 }

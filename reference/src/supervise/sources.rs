@@ -21,6 +21,7 @@ impl SourceSet {
     pub(super) const TEE: Self = Self(1 << 8);
     pub(super) const COMMAND: Self = Self(1 << 9);
     pub(super) const CALLER: Self = Self(1 << 10);
+    pub(super) const REFUSALS: Self = Self(1 << 11);
 
     /// Returns whether the sets share a source.
     pub(super) fn has(self, other: Self) -> bool {

@@ -9,7 +9,7 @@ use super::process_tree::ProcessTree;
 use super::signals::SignalInbox;
 use super::sources::{SourcePoller, SourceSet};
 use super::streams::StreamEnds;
-use super::{BEGINNING, RunProgress, grace};
+use super::{BEGINNING, RunBounds, RunProgress, grace};
 use crate::control::{ControlCommand, FailedStep, InitReport};
 use crate::sys::signals as noted;
 use crate::sys::{ProcessHandle, Timer};
@@ -34,21 +34,22 @@ impl WaitInstruments {
 }
 
 /// One run, followed.
-pub(super) struct Supervisor<'a> {
+pub(super) struct Supervisor<'a, 'b> {
     pub(super) instruments: WaitInstruments,
     pub(super) tree: &'a mut ProcessTree,
     pub(super) streams: &'a mut StreamEnds,
-    pub(super) timeout: Option<Duration>,
-    /// The process whose death ends the run.
-    pub(super) caller: Option<&'a ProcessHandle>,
+    pub(super) bounds: RunBounds<'b>,
     pub(super) seen: RunProgress,
 }
 
-impl Supervisor<'_> {
+impl Supervisor<'_, '_> {
     /// Follows the run until nothing of it is left.
     pub(super) fn follow(&mut self) -> io::Result<()> {
         self.tree.watch(&self.instruments.watch)?;
         self.streams.watch(&self.instruments.watch)?;
+        if let Some(refusals) = &self.bounds.refusals {
+            refusals.watch(&self.instruments.watch)?;
+        }
         self.set_deadline()?;
         while !self.tree.is_gone() {
             self.step()?;
@@ -60,7 +61,7 @@ impl Supervisor<'_> {
     fn set_deadline(&self) -> io::Result<()> {
         let beginning = (!self.seen.begun).then_some(BEGINNING);
         let early = if fault!("supervise.early") { 300 } else { 0 };
-        let timeout = self.timeout.map(|time| {
+        let timeout = self.bounds.timeout.map(|time| {
             time.saturating_sub(Duration::from_millis(early)).max(Duration::from_millis(1))
         });
         let first = timeout.into_iter().chain(beginning).min();
@@ -77,7 +78,7 @@ impl Supervisor<'_> {
         if ready.has(SourceSet::COMMAND) {
             self.seen.ended_at = Some(Instant::now());
         }
-        if let Some(caller) = self.caller.take_if(|_| ready.has(SourceSet::CALLER)) {
+        if let Some(caller) = self.bounds.caller.take_if(|_| ready.has(SourceSet::CALLER)) {
             self.instruments.watch.forget(caller)?;
             self.seen.abandoned = self.seen.ended.is_none();
             self.tree.kill()?;
@@ -92,6 +93,9 @@ impl Supervisor<'_> {
             self.time_is_up()?;
         }
         self.streams.serve(&self.instruments.watch, ready)?;
+        if let Some(refusals) = &mut self.bounds.refusals {
+            refusals.serve(&self.instruments.watch, ready)?;
+        }
         if self.streams.stdin_failed() && !self.is_ending() && self.seen.ended.is_none() {
             self.seen.unfed = !fault!("supervise.unread-runs-on");
             if self.seen.unfed {
@@ -204,7 +208,7 @@ impl Supervisor<'_> {
         if self.is_ending() {
             return self.tree.kill();
         }
-        if !self.seen.begun && self.timeout.is_none_or(|timeout| timeout > BEGINNING) {
+        if !self.seen.begun && self.bounds.timeout.is_none_or(|timeout| timeout > BEGINNING) {
             self.seen.mute = true;
             return self.tree.kill();
         }

@@ -35,6 +35,20 @@ pub(crate) fn adopt(fd: RawFd) -> io::Result<OwnedFd> {
     Ok(unsafe { OwnedFd::from_raw_fd(fd) })
 }
 
+/// Copies the descriptor of this number, which this process has from its caller: EBADF for one of its own,
+/// which are all closed on exec.
+pub(crate) fn copy_inherited(fd: RawFd) -> io::Result<OwnedFd> {
+    // SAFETY: F_GETFD only asks; a number that is not open gives EBADF.
+    let flags = checked(unsafe { libc::fcntl(fd, libc::F_GETFD) })?;
+    if flags & libc::FD_CLOEXEC != 0 {
+        return Err(io::Error::from_raw_os_error(libc::EBADF));
+    }
+    // SAFETY: F_DUPFD_CLOEXEC makes a new descriptor.
+    let copy = checked(unsafe { libc::fcntl(fd, libc::F_DUPFD_CLOEXEC, 3) })?;
+    // SAFETY: the kernel just made this descriptor for us.
+    Ok(unsafe { OwnedFd::from_raw_fd(copy) })
+}
+
 /// Sets close-on-exec on the descriptor of this number; a number that is not open is ignored.
 #[cfg(target_os = "macos")]
 pub(super) fn seal_by_number(fd: RawFd) {

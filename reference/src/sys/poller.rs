@@ -18,7 +18,7 @@ use nix::unistd::Pid;
 pub(crate) struct Poller(Epoll);
 
 /// Events taken in at once; there are no more sources.
-const AT_ONCE: usize = 10;
+const AT_ONCE: usize = 12;
 
 impl Poller {
     pub(crate) fn new() -> io::Result<Self> {

@@ -1,7 +1,6 @@
 //! A substitute for mediation of the command's calls, which other systems cannot do.
 
 use std::convert::Infallible;
-use std::fs::File;
 use std::io;
 use std::os::fd::OwnedFd;
 use std::path::PathBuf;
@@ -25,18 +24,6 @@ impl UnsupportedMediation {
     pub(crate) fn serve(self) -> io::Result<()> {
         match self.0 {}
     }
-}
-
-/// The places in a log, which has none.
-#[derive(Debug, Default)]
-pub(crate) struct UnsupportedPlaces {
-    pub(crate) names: Vec<PathBuf>,
-    pub(crate) sockets: Vec<PathBuf>,
-}
-
-/// Nothing was noted.
-pub(crate) fn noted(_ledger: &File) -> UnsupportedPlaces {
-    UnsupportedPlaces::default()
 }
 
 /// None is denied.

@@ -1,0 +1,73 @@
+//! A refused call of the command, as the inner stage tells the supervisor of it: [`RefusedCall`]. One is a
+//! line of JSON in a pipe.
+
+use std::io;
+
+use boxproof_cases::protocol::WirePath;
+use serde::{Deserialize, Serialize};
+
+/// The object of a refused call.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub(crate) enum RefusedObject {
+    /// A name that was not made, removed or moved.
+    Name(WirePath),
+    /// A path by which no socket was reached.
+    Socket(WirePath),
+}
+
+/// One call that was refused.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub(crate) struct RefusedCall {
+    /// The call's name.
+    pub(crate) name: String,
+    /// The error that it got.
+    pub(crate) errno: i32,
+    /// The object that it was about.
+    pub(crate) object: RefusedObject,
+    /// The process that called, as the sandbox numbers it.
+    pub(crate) pid: Option<i32>,
+    /// The name of that process.
+    pub(crate) program: Option<String>,
+    /// The monotonic time in nanoseconds.
+    pub(crate) at_ns: u64,
+}
+
+impl RefusedCall {
+    /// Encodes the call as a line.
+    pub(crate) fn encode(&self) -> io::Result<Vec<u8>> {
+        let mut line = serde_json::to_vec(self)?;
+        line.push(b'\n');
+        Ok(line)
+    }
+
+    /// Decodes one line, without its end.
+    pub(crate) fn decode(line: &[u8]) -> Option<Self> {
+        serde_json::from_slice(line).ok()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::ffi::OsStr;
+    use std::os::unix::ffi::OsStrExt;
+
+    use super::*;
+
+    #[test]
+    fn a_call_is_one_line_whatever_its_path() {
+        let path = WirePath::from(OsStr::from_bytes(b"/w/a\n\xff"));
+        let call = RefusedCall {
+            name: "mkdirat".to_owned(),
+            errno: 13,
+            object: RefusedObject::Name(path),
+            pid: Some(7),
+            program: Some("a \"b\"\n".to_owned()),
+            at_ns: 5,
+        };
+        let line = call.encode().unwrap();
+        let (end, rest) = line.split_last().unwrap();
+        assert_eq!((*end, rest.contains(&b'\n')), (b'\n', false));
+        assert_eq!(RefusedCall::decode(rest), Some(call));
+        assert_eq!(RefusedCall::decode(b"{}"), None);
+    }
+}
