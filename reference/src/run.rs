@@ -382,10 +382,9 @@ fn carry_out(
         refusals: told.transpose().map_err(os)?,
     };
     let outcome = supervise::supervise(start, ours, kept, bounds);
-    let (mut unreached, unkept) = outlet.map(ProxyServer::close).unwrap_or_default();
+    let (unreached, unkept) = outlet.map(ProxyServer::close).unwrap_or_default();
     let outcome = outcome?;
     collector.heed_hosts(&unreached, unkept);
-    keep_distinct(&mut unreached);
     // Explain: why nothing was started, and what was refused to what was.
     let refusal = result::why_not(
         &outcome,
@@ -399,20 +398,20 @@ fn carry_out(
     let counted = outcome.unreached.filter(|_| own_network);
     let refused_routes = counted.map(|count| explain::refused_routes(count.routes, count.ports));
     let notes = plan.notes.clone();
-    let denials = collector.finish();
+    let (unreached, denials) = (distinct(unreached), collector.finish());
     let known = KnownRefusals { unreached, denials, notes, refused_routes, held };
     Ok(AttemptedRun { outcome, mechanism: name, refusal, known, shows_host })
 }
 
-/// Removes what is there twice from `denied`.
-fn keep_distinct(denied: &mut Vec<DeniedHost>) {
+/// Returns each of `denied` once.
+fn distinct(denied: Vec<DeniedHost>) -> Vec<DeniedHost> {
     let mut kept: Vec<DeniedHost> = Vec::new();
-    for one in denied.drain(..) {
+    for one in denied {
         if !kept.iter().any(|other| other.destination == one.destination && other.why == one.why) {
             kept.push(one);
         }
     }
-    *denied = kept;
+    kept
 }
 
 fn os(error: io::Error) -> Refusal {
