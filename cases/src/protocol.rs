@@ -45,7 +45,7 @@ pub use policy::{
 pub use profile::{Dialect, Document, ProfileRequest, UNRESTRICTED_PROFILE};
 pub use protected::PROTECTED_NAMES;
 pub use query::{CheckRequest, EffectiveRequest, Operation, PathQuestion, ValidateRequest};
-pub use request::{Command, Run, RunRequest, Stdin};
+pub use request::{Command, EventScope, Run, RunRequest, Stdin};
 pub use result::{AlsoBlocked, Blocked, ErrorKind, RunError, RunResult, Stage};
 pub use settings::{
     AskBy, AskDecision, AskQuestion, DecideAskRequest, EffectiveEnv, EffectiveNetwork,

@@ -349,6 +349,7 @@ impl Runner<'_> {
         run.original_command.clone_from(&spec.original);
         (run.timeout_ms, run.capture, run.debug) = (spec.timeout_ms, spec.capture, spec.debug);
         (run.die_with_parent, run.events_fd) = (spec.die_with_parent, spec.events_fd);
+        run.events = spec.events.unwrap_or_default();
         Ok(RunRequest {
             protocol: protocol::PROTOCOL,
             policy: self.policy_of(self.kind, step, workspace)?,

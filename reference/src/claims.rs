@@ -165,7 +165,7 @@ pub(crate) const MEDIATE_LIMITS: [&str; 4] = [
     "A protected name that is a link is kept, though its own times and owner can be changed.",
     "While names that do not exist are held: no openat2, no Landlock domains and no user namespaces of the command's own, no core files; creating in a directory that was inherited as a descriptor may be refused.",
     "A deny pattern speaks of real paths. Where it has a wildcard directory before its end, no symbolic link is made under a name that this directory could have, and a directory that holds a name which would match at its new place is not moved there (EXDEV); movers then copy, and every copy is asked for.",
-    "Events come from the calls that are mediated, those that make, move or remove held names and those that reach unix sockets, and from the proxy; other refusals are events as far as the output of the command tells of them.",
+    "Events come from calls with a path that change something, from those that reach an address, and from the proxy; refused reads, and what an open descriptor decides, are events as far as the output of the command tells of them.",
 ];
 
 /// The note on a run that is shown the host's `/proc`.

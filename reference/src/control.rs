@@ -10,5 +10,5 @@ pub(crate) use packets::{
     ControlCommand, ControlEvent, FailedStep, InitReport, UnreachableCounts, hand_over, next_order,
     next_report, pair, post,
 };
-pub(crate) use refused_call::{RefusedCall, RefusedObject};
+pub(crate) use refused_call::{ObservedChange, RefusedCall, RefusedObject};
 pub(crate) use running_sandbox::RunningSandbox;

@@ -13,6 +13,7 @@ mod filter;
 mod messages;
 mod mounts;
 mod moves;
+mod observe;
 mod open;
 mod refusal_log;
 mod rules;

@@ -20,7 +20,7 @@ use std::ffi::OsString;
 use std::path::{Path, PathBuf};
 
 use boxproof_cases::protocol::{
-    Mode, Network, Policy, Protect, Readable, Run, TmpPolicy, WirePath,
+    EventScope, Mode, Network, Policy, Protect, Readable, Run, TmpPolicy, WirePath,
 };
 
 use crate::egress::EgressRoute;
@@ -29,7 +29,7 @@ use crate::host::HostSnapshot;
 
 pub(crate) use contradictions::refuse_contradictions;
 pub(crate) use forbidden_names::{
-    AbsenceReason, AbsentName, ForbiddenNames, FuturePattern, ProfileBound,
+    AbsenceReason, AbsentName, ForbiddenNames, FuturePattern, ObservedCalls, ProfileBound,
 };
 pub(crate) use without_mediation::narrowed;
 
@@ -113,6 +113,11 @@ pub(crate) fn resolve(policy: &Policy, run: &Run, host: &HostSnapshot) -> Result
     patterns::none_in_lists(policy, host)?;
     let policy = &whole(policy, host);
     let mut view = view::view(policy, host, &cwd, host_network)?;
+    view.mediate.observed = match run.events {
+        EventScope::Mediated => ObservedCalls::Nothing,
+        EventScope::Light => ObservedCalls::Seldom,
+        EventScope::All => ObservedCalls::All,
+    };
     let env = environment::environment(&policy.env, policy.mode, &host.env, tmp);
     let env = git_autosetup::without_tracking(policy, env);
     let env = network::with_proxy(egress.as_ref(), &policy.env, env);

@@ -3,6 +3,7 @@
 mod caller;
 mod denials;
 mod exchange;
+mod host_side;
 mod live_stream;
 mod local_host;
 pub mod process;

@@ -6,6 +6,8 @@ use std::collections::BTreeMap;
 use schemars::JsonSchema;
 use serde::{Deserialize, Deserializer, Serialize};
 
+use crate::protocol::EventScope;
+
 use super::{FileModeMask, Hosts, LimitedResource, Nested, SignalState};
 
 /// The launcher's side of a run: the setup of the process that starts the backend.
@@ -206,6 +208,9 @@ pub struct RunSpec {
     /// True if the run is to end with the process that calls, false if it is to outlive it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub die_with_parent: Option<bool>,
+    /// The refused operations that are to become events.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub events: Option<EventScope>,
     /// The descriptor, one that the launcher has, to which refused operations are to be written.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub events_fd: Option<i32>,

@@ -50,6 +50,9 @@ pub struct Run {
     /// The number of the process that calls. If another process is the parent, nothing is started.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub parent_pid: Option<u32>,
+    /// The refused operations that become events.
+    #[serde(default, skip_serializing_if = "EventScope::is_default")]
+    pub events: EventScope,
     /// The number of a descriptor of the caller's, 3 or more and open for writing, to which every
     /// refused operation is written at once, a line of JSON each.
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -82,8 +85,29 @@ impl Run {
             mechanism: auto(),
             die_with_parent: None,
             parent_pid: None,
+            events: EventScope::default(),
             events_fd: None,
         }
+    }
+}
+
+/// The refused operations that become events.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum EventScope {
+    /// Those of calls that are handed over anyway, of the proxy, and those that the output tells of.
+    Mediated,
+    /// Also those of calls that are handed over for this alone, but of those that ordinary work makes
+    /// often only where they are handed over anyway.
+    #[default]
+    Light,
+    /// Also those of all calls that make, move and remove names.
+    All,
+}
+
+impl EventScope {
+    fn is_default(&self) -> bool {
+        *self == Self::default()
     }
 }
 

@@ -13,6 +13,21 @@ pub(crate) enum RefusedObject {
     Name(WirePath),
     /// A path by which no socket was reached.
     Socket(WirePath),
+    /// A path whose change the kernel refuses.
+    Observed { path: WirePath, change: ObservedChange },
+    /// An address to which there is no route.
+    Address(String),
+}
+
+/// The change that was refused, as far as it decides who may make it.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+pub(crate) enum ObservedChange {
+    /// Of what a file holds.
+    Content,
+    /// Of the names in a directory.
+    Entry,
+    /// Of mode, owner, times or attributes.
+    Metadata,
 }
 
 /// One call that was refused.

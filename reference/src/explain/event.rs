@@ -61,6 +61,14 @@ impl<'a> EventJudge<'a> {
         Some(self.verdict(rule, "connect", path))
     }
 
+    /// Returns the verdict on a connection that found no route.
+    pub(crate) fn of_address(&self) -> EventVerdict {
+        let rule = DenialRule::NetworkRestricted;
+        let denial = RunDenial { rule, op: Some("connect"), path: None, what: None };
+        let action = self.run.dialect.action(&self.scene().remedy(&denial));
+        EventVerdict { rule: rule.rule_name(), action: self.hidden(action) }
+    }
+
     /// Returns the explanation of a host that the proxy refused.
     pub(crate) fn of_host(&self, denied: &DeniedHost) -> Blocked {
         unreached(denied, self.run.secrets)

@@ -55,6 +55,19 @@ pub(super) struct BrokerParts {
     pub(super) sockets: Option<SocketRegister>,
     pub(super) ledger: Option<RefusalLog>,
     pub(super) root: OwnedFd,
+    pub(super) holds: HeldNames,
+    pub(super) observes: bool,
+}
+
+/// The calls on names that are carried out here.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum HeldNames {
+    /// None of them.
+    Nothing,
+    /// Those that make or move names.
+    Made,
+    /// Those that remove names, too.
+    MadeAndRemoved,
 }
 
 /// The rules, and the resources for enforcing them.
@@ -73,6 +86,10 @@ pub(super) struct SyscallBroker {
     /// Held shared from locating a directory to making a name in it, and exclusively by calls that
     /// may move directories.
     pub(super) gate: RwLock<()>,
+    /// The calls on names that are carried out here; others only come to be looked at.
+    pub(super) holds: HeldNames,
+    /// Refusals by the kernel itself are told, too.
+    pub(super) observes: bool,
     /// `/proc` belongs to another pid namespace than this process.
     pub(super) foreign: bool,
 }
@@ -80,10 +97,22 @@ pub(super) struct SyscallBroker {
 impl SyscallBroker {
     /// Creates the broker of the calls that come to `listener`.
     pub(super) fn new(listener: OwnedFd, parts: BrokerParts) -> Self {
-        let BrokerParts { rules, mounts, sockets, ledger, root } = parts;
+        let BrokerParts { rules, mounts, sockets, ledger, root, holds, observes } = parts;
         let (sticky, gate) = (StickyProtection::read(), RwLock::new(()));
         let foreign = !sys::is_shown_as_itself();
-        Self { listener, rules, mounts, sticky, sockets, ledger, root, gate, foreign }
+        Self {
+            listener,
+            rules,
+            mounts,
+            sticky,
+            sockets,
+            ledger,
+            root,
+            gate,
+            holds,
+            observes,
+            foreign,
+        }
     }
 
     /// The path at `named` and the directory it starts at.

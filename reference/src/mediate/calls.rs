@@ -3,6 +3,7 @@
 use std::ffi::c_long;
 use std::os::fd::RawFd;
 
+use super::broker::HeldNames;
 use crate::sys::notify::SeccompNotification;
 
 /// A path in the caller's memory, and the descriptor that it starts at.
@@ -35,6 +36,23 @@ pub(super) enum MediatedCall {
     Send { socket: RawFd, headers: u64, count: Option<u32>, flags: i32 },
     /// Makes a process that shares its descriptors with its parent.
     ShareDescriptors { flags: u32 },
+}
+
+/// A call that goes on by itself, by what it changes.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Observation {
+    /// Writes to a file that is there, or cuts it.
+    Write(PathArgument),
+    /// Writes to a file, and makes a missing one.
+    Open(PathArgument),
+    /// Makes a name.
+    Make(PathArgument),
+    /// Removes a name.
+    Remove(PathArgument),
+    /// Moves a name to another.
+    Move(PathArgument, PathArgument),
+    /// Changes mode, owner, times or attributes, of the target of a link if it follows.
+    Metadata(PathArgument, bool),
 }
 
 const HERE: RawFd = libc::AT_FDCWD;
@@ -75,6 +93,12 @@ pub(super) const REMOVING: &[c_long] = &[
     libc::SYS_unlink,
 ];
 
+/// Calls that remove a directory, besides those that say so by a flag.
+pub(super) const REMOVING_DIRECTORIES: &[c_long] = &[
+    #[cfg(target_arch = "x86_64")]
+    libc::SYS_rmdir,
+];
+
 /// Calls that come to us if they may make something, and which argument says so.
 pub(super) const OPENING: &[(c_long, u8)] = &[
     (libc::SYS_openat, 2),
@@ -82,7 +106,33 @@ pub(super) const OPENING: &[(c_long, u8)] = &[
     (libc::SYS_open, 1),
 ];
 
-/// The names of all these calls.
+/// Calls that are only looked at, and that ordinary work makes seldom.
+pub(super) const OBSERVED: &[(c_long, &str)] = &[
+    (libc::SYS_truncate, "truncate"),
+    (libc::SYS_fchmodat, "fchmodat"),
+    (FCHMODAT2, "fchmodat2"),
+    (libc::SYS_fchownat, "fchownat"),
+    (libc::SYS_setxattr, "setxattr"),
+    (libc::SYS_lsetxattr, "lsetxattr"),
+    (libc::SYS_removexattr, "removexattr"),
+    (libc::SYS_lremovexattr, "lremovexattr"),
+    #[cfg(target_arch = "x86_64")]
+    (libc::SYS_chmod, "chmod"),
+    #[cfg(target_arch = "x86_64")]
+    (libc::SYS_chown, "chown"),
+    #[cfg(target_arch = "x86_64")]
+    (libc::SYS_lchown, "lchown"),
+    #[cfg(target_arch = "x86_64")]
+    (libc::SYS_utime, "utime"),
+    #[cfg(target_arch = "x86_64")]
+    (libc::SYS_utimes, "utimes"),
+    #[cfg(target_arch = "x86_64")]
+    (libc::SYS_futimesat, "futimesat"),
+];
+/// `fchmodat2` (Linux 6.6), of one number everywhere.
+const FCHMODAT2: c_long = 452;
+
+/// The names of all the calls that are carried out here, and of the one that is looked at by its path.
 const NAMES: &[(c_long, &str)] = &[
     (libc::SYS_openat, "openat"),
     (libc::SYS_mkdirat, "mkdirat"),
@@ -99,6 +149,9 @@ const NAMES: &[(c_long, &str)] = &[
     (libc::SYS_sendmsg, "sendmsg"),
     (libc::SYS_sendmmsg, "sendmmsg"),
     (libc::SYS_clone, "clone"),
+    (libc::SYS_utimensat, "utimensat"),
+    #[cfg(target_arch = "x86_64")]
+    (libc::SYS_rmdir, "rmdir"),
     #[cfg(target_arch = "x86_64")]
     (libc::SYS_open, "open"),
     #[cfg(target_arch = "x86_64")]
@@ -119,10 +172,28 @@ const NAMES: &[(c_long, &str)] = &[
 
 /// Returns the name of the call `number`.
 pub(super) fn name(number: c_long) -> &'static str {
-    NAMES.iter().find(|(one, _)| *one == number).map_or("", |(_, name)| name)
+    NAMES.iter().chain(OBSERVED).find(|(one, _)| *one == number).map_or("", |(_, name)| name)
 }
 
 impl MediatedCall {
+    /// Returns whether it is carried out here, where `holds` says which calls on names are.
+    pub(super) fn is_held(&self, holds: HeldNames) -> bool {
+        match self {
+            Self::Open { flags, .. } => holds != HeldNames::Nothing && flags & libc::O_CREAT != 0,
+            Self::Mkdir { .. }
+            | Self::Mknod { .. }
+            | Self::Symlink { .. }
+            | Self::Link { .. }
+            | Self::Rename { .. } => holds != HeldNames::Nothing,
+            Self::Remove { .. } => holds == HeldNames::MadeAndRemoved,
+            Self::Bind { .. }
+            | Self::Connect { .. }
+            | Self::SendTo { .. }
+            | Self::Send { .. }
+            | Self::ShareDescriptors { .. } => true,
+        }
+    }
+
     /// Decodes the call of `notice`; `None` if it is not mediated.
     pub(super) fn decode_notice(notice: &SeccompNotification) -> Option<Self> {
         // The kernel reads descriptors, flags and modes as 32 bits.
@@ -185,6 +256,61 @@ impl MediatedCall {
     #[cfg(not(target_arch = "x86_64"))]
     fn plain(_: c_long, _: [u64; 6]) -> Option<Self> {
         None
+    }
+}
+
+impl Observation {
+    /// Decodes the call of `notice`; `None` if it changes nothing by a path.
+    pub(super) fn decode_notice(notice: &SeccompNotification) -> Option<Self> {
+        let [a, b, _, d, e, _] = notice.args;
+        let follows = |flags: u64| flags as i32 & libc::AT_SYMLINK_NOFOLLOW == 0;
+        let at = (a as RawFd, b);
+        Some(match notice.number {
+            libc::SYS_truncate => Self::Write((HERE, a)),
+            libc::SYS_fchmodat => Self::Metadata(at, true),
+            FCHMODAT2 | libc::SYS_utimensat => Self::Metadata(at, follows(d)),
+            libc::SYS_fchownat => Self::Metadata(at, follows(e)),
+            libc::SYS_setxattr | libc::SYS_removexattr => Self::Metadata((HERE, a), true),
+            libc::SYS_lsetxattr | libc::SYS_lremovexattr => Self::Metadata((HERE, a), false),
+            number => match Self::plain(number, a, at) {
+                Some(call) => call,
+                None => return MediatedCall::decode_notice(notice).and_then(Self::of_call),
+            },
+        })
+    }
+
+    /// The older forms, which start at the working directory.
+    #[cfg(target_arch = "x86_64")]
+    fn plain(number: c_long, path: u64, at: PathArgument) -> Option<Self> {
+        Some(match number {
+            libc::SYS_rmdir => Self::Remove((HERE, path)),
+            libc::SYS_chmod | libc::SYS_chown | libc::SYS_utime | libc::SYS_utimes => {
+                Self::Metadata((HERE, path), true)
+            }
+            libc::SYS_lchown => Self::Metadata((HERE, path), false),
+            libc::SYS_futimesat => Self::Metadata(at, true),
+            _ => return None,
+        })
+    }
+
+    #[cfg(not(target_arch = "x86_64"))]
+    fn plain(_: c_long, _: u64, _: PathArgument) -> Option<Self> {
+        None
+    }
+
+    /// The change that a call which could be carried out here makes.
+    fn of_call(call: MediatedCall) -> Option<Self> {
+        Some(match call {
+            MediatedCall::Open { at, flags, .. } if flags & libc::O_CREAT != 0 => Self::Open(at),
+            MediatedCall::Open { at, .. } => Self::Write(at),
+            MediatedCall::Mkdir { at, .. }
+            | MediatedCall::Mknod { at, .. }
+            | MediatedCall::Symlink { at, .. } => Self::Make(at),
+            MediatedCall::Link { to, .. } => Self::Make(to),
+            MediatedCall::Rename { from, to, .. } => Self::Move(from, to),
+            MediatedCall::Remove { at, .. } => Self::Remove(at),
+            _ => return None,
+        })
     }
 }
 

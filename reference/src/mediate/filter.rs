@@ -2,8 +2,8 @@
 
 use std::ffi::{c_long, c_uint};
 
-use super::calls::{ALWAYS, BINDING, OPENING, REACHING, REMOVING};
-use crate::plan::ForbiddenNames;
+use super::calls::{ALWAYS, BINDING, OBSERVED, OPENING, REACHING, REMOVING, REMOVING_DIRECTORIES};
+use crate::plan::{ForbiddenNames, ObservedCalls};
 use crate::sys::notify::Step;
 
 /// Calls that the kernel seems not to have: `openat2` has its flags in memory, where no filter
@@ -55,11 +55,60 @@ pub(super) fn program(held: &ForbiddenNames) -> Vec<Step> {
     if held.sockets.is_some() {
         steps.extend(sockets());
     }
+    if held.observed != ObservedCalls::Nothing {
+        steps.extend(observed(held.observed == ObservedCalls::All, held.holds_names()));
+    }
     if held.holds_names() {
         steps.extend(names(held.keeps()));
     }
     steps.push(end(PASS));
     steps
+}
+
+/// The steps for calls that are looked at: `all`, or those that ordinary work makes seldom; names are
+/// `held` besides. Those that an open descriptor decides on pass, and so do times of a descriptor, which
+/// have no path.
+fn observed(all: bool, held: bool) -> Vec<Step> {
+    let seldom: Vec<c_long> = OBSERVED.iter().map(|(number, _)| *number).collect();
+    let mut steps = ends(&seldom, ASK);
+    if all {
+        steps.extend(
+            [ALWAYS, REMOVING, REMOVING_DIRECTORIES].map(|often| ends(often, ASK)).concat(),
+        );
+    }
+    for (number, flags) in OPENING {
+        steps.extend(writing(*number, *flags, all || held));
+    }
+    steps.extend(with_pointer(libc::SYS_utimensat, 1));
+    steps
+}
+
+/// Asks about `number` if its flags open for writing, or cut; if they may create a file only where
+/// `creating` says so. With O_PATH nothing is opened.
+fn writing(number: c_long, flags: u8, creating: bool) -> [Step; 7] {
+    const WRITING: i32 = libc::O_WRONLY | libc::O_RDWR | libc::O_TRUNC;
+    [
+        unless(libc::BPF_JEQ, number as u32, 6),
+        load(argument(flags)),
+        if_not(libc::BPF_JSET, libc::O_PATH as u32, 3),
+        if_not(libc::BPF_JSET, libc::O_CREAT as u32, if creating { 1 } else { 2 }),
+        unless(libc::BPF_JSET, WRITING as u32, 1),
+        end(ASK),
+        end(PASS),
+    ]
+}
+
+/// Asks about `number` if its argument `index` leads anywhere, else passes it.
+fn with_pointer(number: c_long, index: u8) -> [Step; 7] {
+    [
+        unless(libc::BPF_JEQ, number as u32, 6),
+        load(argument(index)),
+        unless(libc::BPF_JEQ, 0, 3),
+        load(argument(index) ^ 4),
+        unless(libc::BPF_JEQ, 0, 1),
+        end(PASS),
+        end(ASK),
+    ]
 }
 
 /// Ends each of `numbers` with `with`.
@@ -127,15 +176,7 @@ fn sockets() -> Vec<Step> {
     let mut steps = marked(PASS).to_vec();
     steps.extend(ends(REACHING, ASK));
     if !dropped!("mediated-calls", &libc::SYS_sendto) {
-        steps.extend([
-            unless(libc::BPF_JEQ, libc::SYS_sendto as u32, 6),
-            load(argument(4)),
-            unless(libc::BPF_JEQ, 0, 3),
-            load(argument(4) ^ 4),
-            unless(libc::BPF_JEQ, 0, 1),
-            end(PASS),
-            end(ASK),
-        ]);
+        steps.extend(with_pointer(libc::SYS_sendto, 4));
     }
     steps.extend([
         unless(libc::BPF_JEQ, libc::SYS_clone as u32, 5),

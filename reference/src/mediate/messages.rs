@@ -50,6 +50,19 @@ impl MessageSource {
         }
     }
 
+    /// Returns the address of the first message, if it has one.
+    pub(super) fn address(self, caller: CallingThread<'_>) -> Option<Vec<u8>> {
+        let (address, length) = match self {
+            Self::Plain { address, length, .. } => (address, length),
+            Self::Headers { headers, .. } => {
+                let header = caller.memory(headers, size_of::<libc::msghdr>()).ok()?;
+                let length = number(&header, offset_of!(libc::msghdr, msg_namelen));
+                (word(&header, offset_of!(libc::msghdr, msg_name)), length as u64)
+            }
+        };
+        if address == 0 { None } else { caller.address(address, length).ok() }
+    }
+
     /// Returns whether the answer is the number of messages.
     pub(super) fn is_counted(self) -> bool {
         matches!(self, Self::Headers { count: Some(_), .. })

@@ -38,7 +38,8 @@ impl RefusalLog {
         self.tell(caller, RefusedObject::Socket(place.into()), errno);
     }
 
-    fn tell(&self, caller: CallingThread<'_>, object: RefusedObject, errno: Errno) {
+    /// Tells that the call of `caller` is refused with `errno` at `object`.
+    pub(super) fn tell(&self, caller: CallingThread<'_>, object: RefusedObject, errno: Errno) {
         let status = caller.status().ok();
         let program = status.and_then(|status| caller.program(status.shown));
         let call = RefusedCall {

@@ -12,7 +12,7 @@ use nix::sched::{CloneFlags, unshare};
 use nix::sys::resource::{Resource, setrlimit};
 use nix::sys::stat::Mode;
 
-use super::broker::{BrokerParts, SyscallBroker};
+use super::broker::{BrokerParts, CallAnswer, HeldNames, SyscallBroker};
 use super::caller::CallingThread;
 use super::calls::MediatedCall;
 use super::filter;
@@ -22,7 +22,9 @@ use super::refusal_log::RefusalLog;
 use super::rules::{AbsenceRule, AbsenceRules, DevicePath, PatternAnchor, ProfiledSubtree};
 use super::socket_register::SocketRegister;
 use crate::control;
-use crate::plan::{AbsenceReason, AbsentName, ForbiddenNames, FuturePattern, ProfileBound};
+use crate::plan::{
+    AbsenceReason, AbsentName, ForbiddenNames, FuturePattern, ObservedCalls, ProfileBound,
+};
 use crate::policy::path_glob::GlobMatch;
 use crate::sys::notify::{self, SeccompNotification, Step};
 
@@ -67,7 +69,13 @@ impl Mediation {
         let names = held.holds_names();
         let sockets = held.sockets.as_deref().map(|listed| SocketRegister::new(listed, names));
         let program = filter::program(held);
-        let parts = BrokerParts { rules, mounts, sockets, ledger, root };
+        let holds = match (names, held.keeps()) {
+            (false, _) => HeldNames::Nothing,
+            (true, false) => HeldNames::Made,
+            (true, true) => HeldNames::MadeAndRemoved,
+        };
+        let observes = held.observed != ObservedCalls::Nothing;
+        let parts = BrokerParts { rules, mounts, sockets, ledger, root, holds, observes };
         Ok(Self { program, names, sender, receiver, parts })
     }
 
@@ -193,7 +201,10 @@ fn work(desk: &Arc<SyscallBroker>, is_first: bool) {
 
 fn serve(desk: &Arc<SyscallBroker>, notice: &SeccompNotification) {
     let caller = CallingThread::from_notice(notice, desk.listener.as_fd(), desk.foreign);
-    let result = match MediatedCall::decode_notice(notice) {
+    let call = MediatedCall::decode_notice(notice).filter(|call| call.is_held(desk.holds));
+    let result = match call {
+        // It goes on by itself: the look at it decides nothing.
+        None if desk.observes => Ok(CallAnswer::OwnCall),
         None => Err(Errno::ENOSYS),
         Some(MediatedCall::Open { at, flags, mode }) => {
             desk.open(caller, notice.id, at, OpenCall::new(flags, mode))
@@ -203,6 +214,10 @@ fn serve(desk: &Arc<SyscallBroker>, notice: &SeccompNotification) {
             Some(reached) => reached,
         },
     };
+    // What is carried out here is refused by the kernel as the caller's own call is.
+    if call.is_none() || matches!(result, Err(Errno::EROFS | Errno::EACCES)) {
+        desk.observe(caller, notice);
+    }
     desk.answer(notice.id, result);
 }
 

@@ -133,10 +133,21 @@ impl SyscallBroker {
         (address, length): (u64, u64),
     ) -> nix::Result<CallAnswer> {
         let socket = CallerSocket::copy(caller, number)?;
-        if !socket.unix && self.is_settled(caller)? {
+        let settled = !socket.unix && self.is_settled(caller)?;
+        if settled && !self.observes {
             return Ok(CallAnswer::OwnCall);
         }
-        let address = caller.address(address, length)?;
+        let address = match caller.address(address, length) {
+            // The kernel says what is wrong with it.
+            Err(_) if settled => return Ok(CallAnswer::OwnCall),
+            address => address?,
+        };
+        if !socket.unix {
+            self.observe_address(caller, &address);
+        }
+        if settled {
+            return Ok(CallAnswer::OwnCall);
+        }
         let address = match socket.unix {
             true => self.pinned(caller, address)?,
             false => PinnedAddress::plain(address),
@@ -156,6 +167,9 @@ impl SyscallBroker {
         flags: i32,
     ) -> nix::Result<CallAnswer> {
         let socket = CallerSocket::copy(caller, number)?;
+        if !socket.unix && self.observes {
+            source.address(caller).iter().for_each(|to| self.observe_address(caller, to));
+        }
         if !socket.sends_to_paths() && self.is_settled(caller)? {
             return Ok(CallAnswer::OwnCall);
         }

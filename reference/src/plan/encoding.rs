@@ -4,7 +4,9 @@ use std::ffi::OsString;
 use std::os::unix::ffi::{OsStrExt, OsStringExt};
 use std::path::{Path, PathBuf};
 
-use super::forbidden_names::{AbsenceReason, AbsentName, ForbiddenNames, FuturePattern};
+use super::forbidden_names::{
+    AbsenceReason, AbsentName, ForbiddenNames, FuturePattern, ObservedCalls,
+};
 use crate::policy::path_glob::PathGlob;
 
 /// The letter of each reason.
@@ -19,6 +21,8 @@ const FREE: u8 = b'f';
 const PATTERN: u8 = b'g';
 /// The letter of a socket that may be reached; with an empty path, that others may not.
 const SOCKET: u8 = b's';
+/// The letter of the entry that has refused calls looked at.
+const OBSERVED: u8 = b'o';
 /// The bytes of a flag, cleared and set.
 const FLAGS: [u8; 2] = [b'0', b'1'];
 
@@ -37,6 +41,9 @@ impl ForbiddenNames {
         for AbsentName { path, folds, by } in &self.names {
             let letter = REASONS.iter().find(|(reason, _)| reason == by).map(|(_, letter)| *letter);
             entry(letter.unwrap_or(b'd'), [*folds, false], path, "");
+        }
+        if self.observed != ObservedCalls::Nothing {
+            entry(OBSERVED, [self.observed == ObservedCalls::All, false], Path::new(""), "");
         }
         self.free.iter().for_each(|path| entry(FREE, [false; 2], path, ""));
         if let Some(sockets) = &self.sockets {
@@ -61,6 +68,8 @@ impl ForbiddenNames {
             let [folds, hides] = [0, 1].map(|at| flags.get(at) == Some(&FLAGS[1]));
             match letter {
                 [FREE] => held.free.push(path),
+                [OBSERVED] if folds => held.observed = ObservedCalls::All,
+                [OBSERVED] => held.observed = ObservedCalls::Seldom,
                 [SOCKET] if path.as_os_str().is_empty() => held.sockets = Some(Vec::new()),
                 [SOCKET] => held.sockets.as_mut()?.push(path),
                 [PATTERN] => {
@@ -101,6 +110,7 @@ mod tests {
             globs: vec![FuturePattern { glob, folds: true, hides: false }],
             profile: None,
             sockets: Some(vec!["/run/s".into()]),
+            observed: ObservedCalls::All,
         }
     }
 

@@ -52,6 +52,18 @@ pub(crate) struct ProfileBound {
     pub(crate) law: Arc<PathRules>,
 }
 
+/// The calls that are only looked at.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub(crate) enum ObservedCalls {
+    /// None.
+    #[default]
+    Nothing,
+    /// Those that ordinary work makes seldom.
+    Seldom,
+    /// All that change something by a path.
+    All,
+}
+
 /// All names that must not be created.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub(crate) struct ForbiddenNames {
@@ -66,6 +78,8 @@ pub(crate) struct ForbiddenNames {
     /// Sockets of the host that may be reached, where others are kept from the command by what they
     /// are.
     pub(crate) sockets: Option<Vec<PathBuf>>,
+    /// The calls that are looked at where anything is held, as the kernel itself may refuse them.
+    pub(crate) observed: ObservedCalls,
 }
 
 impl ForbiddenNames {

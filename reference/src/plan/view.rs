@@ -9,7 +9,7 @@ use std::sync::Arc;
 use boxproof_cases::protocol::{Policy, Readable, TmpPolicy, WirePath};
 
 use super::denies::DenyRules;
-use super::forbidden_names::{AbsentName, ForbiddenNames, ProfileBound};
+use super::forbidden_names::{AbsentName, ForbiddenNames, ObservedCalls, ProfileBound};
 use super::profile::{self, SurroundingAccess};
 use super::{View, ViewStep, roots, skeleton};
 use crate::error::Refusal;
@@ -385,7 +385,15 @@ impl<'a> ViewContext<'a> {
         let free = free.filter(|path| names.iter().any(|name| path.starts_with(&name.path)));
         let free = free.collect();
         let sockets = self.host.tells_sockets.then(|| self.listed_sockets()).transpose()?;
-        Ok(ForbiddenNames { names, free, globs: later.cloned().collect(), profile, sockets })
+        let globs = later.cloned().collect();
+        Ok(ForbiddenNames {
+            names,
+            free,
+            globs,
+            profile,
+            sockets,
+            observed: ObservedCalls::Nothing,
+        })
     }
 
     /// The workspace, if it is under a profile.

@@ -7,6 +7,7 @@ use std::path::{Path, PathBuf};
 use boxproof_cases::protocol::{Blocked, DenialEvent, EventSource, Stage};
 use nix::errno::Errno;
 
+use super::host_side;
 use super::live_stream::LiveStream;
 use crate::control::{RefusedCall, RefusedObject};
 use crate::egress::DeniedHost;
@@ -115,6 +116,26 @@ impl<'a> DenialCollector<'a> {
                 let Some(verdict) = judge.of_socket(&real) else { return };
                 keep(&mut denials.sockets, &real);
                 denials.add(|| event(call, ("connect", &real), errno, verdict, judge));
+            }
+            RefusedObject::Observed { path, change } => {
+                let path = path.as_path();
+                let Self { judge, denials, .. } = self;
+                if host_side::may_change(path, *change) {
+                    denials.add(|| {
+                        let verdict = judge.of_change(path, errno);
+                        event(call, ("write", path), errno, verdict, judge)
+                    });
+                }
+            }
+            RefusedObject::Address(address) => {
+                let Self { judge, denials, .. } = self;
+                if host_side::has_route(address) {
+                    denials.add(|| {
+                        let verdict = judge.of_address();
+                        let whole = event(call, ("connect", Path::new("/")), errno, verdict, judge);
+                        DenialEvent { path: None, address: Some(address.clone()), ..whole }
+                    });
+                }
             }
         }
     }
