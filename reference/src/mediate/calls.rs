@@ -40,7 +40,7 @@ pub(super) enum MediatedCall {
 
 /// A call that goes on by itself, by what it changes.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Observation {
+pub(super) enum UnmediatedCall {
     /// Writes to a file that is there, or cuts it.
     Write(PathArgument),
     /// Writes to a file, and makes a missing one.
@@ -259,7 +259,7 @@ impl MediatedCall {
     }
 }
 
-impl Observation {
+impl UnmediatedCall {
     /// Decodes the call of `notice`; `None` if it changes nothing by a path.
     pub(super) fn decode_notice(notice: &SeccompNotification) -> Option<Self> {
         let [a, b, _, d, e, _] = notice.args;

@@ -15,7 +15,7 @@ use nix::unistd::{AccessFlags, faccessat};
 
 use super::broker::{SyscallBroker, stat_name};
 use super::caller::CallingThread;
-use super::calls::{Observation, PathArgument};
+use super::calls::{PathArgument, UnmediatedCall};
 use super::emulate::own_path;
 use super::mounts;
 use super::walk::{PathWalk, PinnedName, kind};
@@ -29,7 +29,7 @@ impl SyscallBroker {
     /// Tells of the call of `notice` if the kernel refuses it.
     pub(super) fn observe(&self, caller: CallingThread<'_>, notice: &SeccompNotification) {
         let Some(ledger) = self.ledger.as_ref().filter(|_| self.observes) else { return };
-        let Some(call) = Observation::decode_notice(notice) else { return };
+        let Some(call) = UnmediatedCall::decode_notice(notice) else { return };
         if let Some((place, change, errno)) = self.refused(caller, call) {
             let object = RefusedObject::Observed { path: place.into(), change };
             ledger.tell(caller, object, errno);
@@ -44,19 +44,19 @@ impl SyscallBroker {
         }
     }
 
-    fn refused(&self, caller: CallingThread<'_>, call: Observation) -> Option<FoundRefusal> {
+    fn refused(&self, caller: CallingThread<'_>, call: UnmediatedCall) -> Option<FoundRefusal> {
         match call {
-            Observation::Write(at) => self.write_refused(caller, at),
-            Observation::Open(at) => match self.object(caller, at) {
+            UnmediatedCall::Write(at) => self.write_refused(caller, at),
+            UnmediatedCall::Open(at) => match self.object(caller, at) {
                 Err(Errno::ENOENT) => self.entry_refused(caller, at, Some(false)),
                 _ => self.write_refused(caller, at),
             },
-            Observation::Make(at) => self.entry_refused(caller, at, Some(false)),
-            Observation::Remove(at) => self.entry_refused(caller, at, Some(true)),
-            Observation::Move(from, to) => self
+            UnmediatedCall::Make(at) => self.entry_refused(caller, at, Some(false)),
+            UnmediatedCall::Remove(at) => self.entry_refused(caller, at, Some(true)),
+            UnmediatedCall::Move(from, to) => self
                 .entry_refused(caller, from, Some(true))
                 .or_else(|| self.entry_refused(caller, to, None)),
-            Observation::Metadata(at, follows) => self.metadata_refused(caller, at, follows),
+            UnmediatedCall::Metadata(at, follows) => self.metadata_refused(caller, at, follows),
         }
     }
 
