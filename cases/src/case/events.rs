@@ -5,7 +5,7 @@ use std::path::{Component, Path};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use crate::protocol::{DenialEvent, EventSource};
+use crate::protocol::{DenialEvent, EventSource, WirePath};
 
 /// The expected events of a run; members that are left out are not compared.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
@@ -105,7 +105,7 @@ impl EventExpect {
         let among = |wanted: &[String], found: &Option<String>| {
             wanted.is_empty() || found.as_ref().is_some_and(|found| wanted.contains(found))
         };
-        let path = event.path.as_ref().map(|path| path.as_path());
+        let path = event.path.as_ref().map(WirePath::as_path);
         let ends = |end: &String| path.is_some_and(|path| path.ends_with(end));
         let printed = |pid: i32| stdout.lines().any(|line| line.trim() == pid.to_string());
         let action = event.suggested_action.as_deref().unwrap_or_default();
