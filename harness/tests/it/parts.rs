@@ -20,10 +20,19 @@ fn run(place: &Place, args: &[&str]) -> Ran {
     place.boxproof("run", &[&["--backend", "none", "--backend", "reference"][..], args].concat())
 }
 
-/// The members of a record that differ from run to run: times, nonces, what the probe saw at them, and
-/// what other programs of the host made meanwhile.
-const TRANSIENT: [&str; 8] =
-    ["started", "duration_ms", "checksum", "observation", "nonce", "at_ms", "watched_ms", "strays"];
+/// The members of a record that differ from run to run: times, nonces, what the probe saw at them, what
+/// other programs of the host made meanwhile, and denial events, which have times and real paths.
+const TRANSIENT: [&str; 9] = [
+    "started",
+    "duration_ms",
+    "checksum",
+    "observation",
+    "nonce",
+    "at_ms",
+    "watched_ms",
+    "strays",
+    "events",
+];
 
 /// The lines of a record without [`TRANSIENT`] members.
 fn lasting(place: &Place, name: &str) -> Vec<Value> {
