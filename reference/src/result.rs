@@ -67,23 +67,21 @@ pub(crate) fn finished(
     let ending = RunEnding::from_outcome(&outcome);
     let took = if fault!("supervise.no-duration") { Duration::ZERO } else { outcome.took };
     let mechanism = if fault!("supervise.other-mechanism") { "bubblewrap" } else { mechanism };
-    let mut result = blank(mechanism, took);
-    result.started = outcome.started;
-    result.timed_out = outcome.timed_out && !fault!("supervise.timeout-untold");
     let by = outcome.interrupted_by.filter(|_| !fault!("supervise.signal-untold"));
-    result.interrupted_by = by.map(|signal| signal.as_str().to_owned());
-    (result.exit_code, result.signal) = (ending.exit_code, ending.signal);
-    result.success = ending.success && refusal.is_none();
-    result.annotations = annotation(&outcome).into_iter().collect();
-    if fault!("supervise.annotation-twice") {
-        result.annotations.extend(annotation(&outcome));
-    }
+    let twice = annotation(&outcome).filter(|_| fault!("supervise.annotation-twice"));
+    let annotations: Vec<String> = annotation(&outcome).into_iter().chain(twice).collect();
     let unread = ending.stdin_error.map(|message| Refusal::new(ErrorKind::Stdin, message));
-    result.error = refusal.or(unread.as_ref()).map(|refusal| refusal.to_wire(request));
-    if let Some(captured) = outcome.captured {
-        attach(&mut result, captured);
-    }
-    (result, code)
+    let result = RunResult {
+        started: outcome.started,
+        success: ending.success && refusal.is_none(),
+        exit_code: ending.exit_code,
+        signal: ending.signal,
+        timed_out: outcome.timed_out && !fault!("supervise.timeout-untold"),
+        interrupted_by: by.map(|signal| signal.as_str().to_owned()),
+        error: refusal.or(unread.as_ref()).map(|refusal| refusal.to_wire(request)),
+        ..with_output(outcome.captured, &annotations, blank(mechanism, took))
+    };
+    (RunResult { annotations, ..result }, code)
 }
 
 /// Returns the reason why the command was not executed, or why its end is unknown; `explain` puts a
@@ -219,15 +217,22 @@ fn exit_code(outcome: &RunOutcome) -> i32 {
     }
 }
 
-/// Puts captured streams into `result`, with its annotations where a caller of the command would
-/// have seen them.
-fn attach(result: &mut RunResult, mut captured: CapturedOutput) {
-    result.annotations.iter().for_each(|line| annotate(&mut captured.stderr, line));
-    result.stdout = Some(String::from_utf8_lossy(&captured.stdout).into_owned());
-    result.stderr = Some(String::from_utf8_lossy(&captured.stderr).into_owned());
-    result.stdout_b64 = (!fault!("supervise.no-bytes")).then(|| STANDARD.encode(&captured.stdout));
-    result.stderr_b64 = Some(STANDARD.encode(&captured.stderr));
-    result.truncated = Some(captured.truncated.contains(&true));
+/// Returns `result` with what was captured, if anything was; stderr ends with `annotations`.
+fn with_output(
+    captured: Option<CapturedOutput>,
+    annotations: &[String],
+    result: RunResult,
+) -> RunResult {
+    let Some(mut captured) = captured else { return result };
+    annotations.iter().for_each(|line| annotate(&mut captured.stderr, line));
+    RunResult {
+        stdout: Some(String::from_utf8_lossy(&captured.stdout).into_owned()),
+        stderr: Some(String::from_utf8_lossy(&captured.stderr).into_owned()),
+        stdout_b64: (!fault!("supervise.no-bytes")).then(|| STANDARD.encode(&captured.stdout)),
+        stderr_b64: Some(STANDARD.encode(&captured.stderr)),
+        truncated: Some(captured.truncated.contains(&true)),
+        ..result
+    }
 }
 
 /// Says `refusal` on stderr and in a result.

@@ -10,6 +10,7 @@ pub mod process;
 mod reasons;
 mod trial;
 
+use std::collections::BTreeMap;
 use std::io;
 use std::os::fd::OwnedFd;
 use std::path::{Path, PathBuf};
@@ -20,7 +21,7 @@ use base64::engine::general_purpose::STANDARD;
 use nix::sys::signal::Signal;
 
 use boxproof_cases::protocol::{
-    ClaimLevel, Command, ErrorKind, Mode, Network, OnUnavailable, RunResult, Stdin,
+    ClaimLevel, Command, ErrorKind, InferredGrants, Mode, Network, OnUnavailable, RunResult, Stdin,
 };
 
 use crate::claims::{self, HOST_PROC, claims};
@@ -160,11 +161,10 @@ fn carry(prefix: &[&str], order: &RunJob, file: &Path) -> (RunResult, i32) {
         }
         (None, Ok(tried)) => {
             let enforced = claims::enforced(tried.mechanism, order, tried.shows_host);
-            conclude(tried, order, file, |result| {
-                if !fault!("supervise.nothing-enforced") {
-                    result.enforced = enforced;
-                }
-            })
+            let enforced =
+                if fault!("supervise.nothing-enforced") { BTreeMap::new() } else { enforced };
+            let inferred = order.inferred.clone();
+            conclude(tried, order, file, Enforcement { enforced, inferred, warning: None })
         }
     }
 }
@@ -179,16 +179,22 @@ fn degraded(prefix: &[&str], order: &RunJob, file: &Path, reason: &Refusal) -> (
         .and_then(|plan| carry_out(prefix, order, &plan, MechanismName::Unconfined, Vec::new()));
     match tried {
         Err(refusal) => declined(&refusal, file),
-        Ok(tried) => conclude(tried, order, file, |result| {
+        Ok(tried) => {
             let nothing =
                 claims(MechanismName::Namespaces).map(|(name, _)| (name.into(), ClaimLevel::None));
-            result.enforced = nothing.collect();
-            result.inferred = None;
-            if !fault!("supervise.degraded-unannotated") {
-                result.annotations.insert(0, warning);
-            }
-        }),
+            let warning = (!fault!("supervise.degraded-unannotated")).then_some(warning);
+            let enforcement = Enforcement { enforced: nothing.collect(), inferred: None, warning };
+            conclude(tried, order, file, enforcement)
+        }
     }
+}
+
+/// The members of a result that tell what held the command, should it have been started.
+struct Enforcement {
+    enforced: BTreeMap<String, ClaimLevel>,
+    inferred: Option<InferredGrants>,
+    /// The first annotation, of a command without a sandbox.
+    warning: Option<String>,
 }
 
 /// Turns a tried run into the result, and prints the notes for its reader on stderr.
@@ -196,7 +202,7 @@ fn conclude(
     tried: AttemptedRun,
     order: &RunJob,
     file: &Path,
-    complete: impl FnOnce(&mut RunResult),
+    enforcement: Enforcement,
 ) -> (RunResult, i32) {
     let AttemptedRun { outcome, mechanism, refusal, mut known, shows_host } = tried;
     // A caller that has died reads nothing any more.
@@ -210,33 +216,31 @@ fn conclude(
     let blocked = blocked(&outcome, mechanism, order, refusal.as_ref(), &known);
     known.denials.add_told(blocked.as_ref());
     known.denials.close();
-    let (mut result, code) = result::finished(outcome, mechanism.name(), refusal.as_ref(), file);
-    result.annotations.splice(0..0, order.notes.iter().cloned());
-    result.limits.extend((shows_host && result.started).then(|| HOST_PROC.to_owned()));
-    let lacking =
-        unreached_lines(&known.unreached, order).into_iter().chain(known.notes.iter().cloned());
+    let (ended, code) = result::finished(outcome, mechanism.name(), refusal.as_ref(), file);
+    let lacking = unreached_lines(&known.unreached, order).into_iter().chain(known.notes);
     let lacking: Vec<String> = lacking.collect();
-    if result.exit_code != Some(0) && !order.run.capture {
-        lacking.iter().for_each(|line| eprintln!("refbox: {line}"));
+    let closed = closed(order, mechanism, &ended).map(str::to_owned);
+    if !order.run.capture {
+        let failed = ended.exit_code != Some(0);
+        let shown = lacking.iter().filter(|_| failed).chain(&closed);
+        shown.for_each(|line| eprintln!("refbox: {line}"));
     }
-    result.annotations.extend(lacking);
-    if let Some(note) = closed(order, mechanism, &result) {
-        if !order.run.capture {
-            eprintln!("refbox: {note}");
-        }
-        result.annotations.push(note.to_owned());
-    }
-    result.blocked = blocked;
-    (result.events, result.events_cut) = (known.denials.events, known.denials.cut);
-    result.refused_routes = known.refused_routes;
-    result.inferred = order.inferred.clone();
-    complete(&mut result);
-    if !result.started {
-        // Nothing ran, so nothing was enforced, and nothing granted.
-        result.enforced.clear();
-        result.inferred = None;
-    }
-    result.blocked = result.blocked.map(|blocked| order.in_its_words(blocked));
+    let Enforcement { enforced, inferred, warning } = enforcement;
+    let notes = warning.into_iter().chain(order.notes.iter().cloned());
+    let annotations = notes.chain(ended.annotations).chain(lacking).chain(closed);
+    let host_proc = (shows_host && ended.started).then(|| HOST_PROC.to_owned());
+    let result = RunResult {
+        // Where nothing ran, nothing was enforced, and nothing granted.
+        enforced: if ended.started { enforced } else { BTreeMap::new() },
+        inferred: inferred.filter(|_| ended.started),
+        refused_routes: known.refused_routes,
+        blocked: blocked.map(|blocked| order.in_its_words(blocked)),
+        events: known.denials.events,
+        events_cut: known.denials.cut,
+        annotations: annotations.collect(),
+        limits: ended.limits.into_iter().chain(host_proc).collect(),
+        ..ended
+    };
     (result, code)
 }
 
