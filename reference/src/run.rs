@@ -164,7 +164,7 @@ fn carry(prefix: &[&str], order: &RunJob, file: &Path) -> (RunResult, i32) {
             let enforced =
                 if fault!("supervise.nothing-enforced") { BTreeMap::new() } else { enforced };
             let inferred = order.inferred.clone();
-            conclude(tried, order, file, Enforcement { enforced, inferred, warning: None })
+            conclude(tried, order, file, RunEnforcement { enforced, inferred, warning: None })
         }
     }
 }
@@ -183,14 +183,15 @@ fn degraded(prefix: &[&str], order: &RunJob, file: &Path, reason: &Refusal) -> (
             let nothing =
                 claims(MechanismName::Namespaces).map(|(name, _)| (name.into(), ClaimLevel::None));
             let warning = (!fault!("supervise.degraded-unannotated")).then_some(warning);
-            let enforcement = Enforcement { enforced: nothing.collect(), inferred: None, warning };
+            let enforcement =
+                RunEnforcement { enforced: nothing.collect(), inferred: None, warning };
             conclude(tried, order, file, enforcement)
         }
     }
 }
 
 /// The members of a result that tell what held the command, should it have been started.
-struct Enforcement {
+struct RunEnforcement {
     enforced: BTreeMap<String, ClaimLevel>,
     inferred: Option<InferredGrants>,
     /// The first annotation, of a command without a sandbox.
@@ -202,7 +203,7 @@ fn conclude(
     tried: AttemptedRun,
     order: &RunJob,
     file: &Path,
-    enforcement: Enforcement,
+    enforcement: RunEnforcement,
 ) -> (RunResult, i32) {
     let AttemptedRun { outcome, mechanism, refusal, mut known, shows_host } = tried;
     // A caller that has died reads nothing any more.
@@ -225,7 +226,7 @@ fn conclude(
         let shown = lacking.iter().filter(|_| failed).chain(&closed);
         shown.for_each(|line| eprintln!("refbox: {line}"));
     }
-    let Enforcement { enforced, inferred, warning } = enforcement;
+    let RunEnforcement { enforced, inferred, warning } = enforcement;
     let notes = warning.into_iter().chain(order.notes.iter().cloned());
     let annotations = notes.chain(ended.annotations).chain(lacking).chain(closed);
     let host_proc = (shows_host && ended.started).then(|| HOST_PROC.to_owned());
