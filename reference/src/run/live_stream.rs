@@ -45,7 +45,8 @@ impl LiveStream {
         };
         let flags = fcntl(&file, FcntlArg::F_GETFL).map(OFlag::from_bits_retain);
         let flags = flags.unwrap_or(OFlag::empty());
-        if flags.contains(OFlag::O_PATH) || flags & OFlag::O_ACCMODE == OFlag::O_RDONLY {
+        // A descriptor of O_PATH has this mode as well.
+        if flags & OFlag::O_ACCMODE == OFlag::O_RDONLY {
             return refused("is not open for writing");
         }
         Ok(Self { file: file.into(), dropped: 0, closed: false })
