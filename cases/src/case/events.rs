@@ -126,7 +126,7 @@ fn is_called(calls: &str, event: &DenialEvent) -> bool {
     event.system_call.as_deref().is_some_and(|found| calls.split('|').any(|call| call == found))
 }
 
-/// Describes what every event must have, whatever it is about, and `event` has not.
+/// Describes what every event must have and `event` lacks.
 fn malformed(event: &DenialEvent) -> Option<String> {
     let resolved = |path: &Path| {
         path.is_absolute() && path.components().all(|part| !matches!(part, Component::ParentDir))

@@ -73,7 +73,7 @@ def in_child(confine):
                 confine(policy, roots)
                 failed = ("spawn", 127)
                 os.execvpe(command[0], command, env)
-            except BaseException as error:  # Whatever it is, this process must not go on.
+            except BaseException as error:  # The child must not return into the caller's code.
                 code = 126 if isinstance(error, PermissionError) else failed[1]
                 os.write(tell, json.dumps([failed[0], code, str(error)]).encode())
             os._exit(126)

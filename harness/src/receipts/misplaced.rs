@@ -13,7 +13,7 @@ use super::keys;
 const KEPT: &str = "kept";
 
 /// The files of a daemon beside the channel's own. Its store is its own, too, or the lock of the
-/// channel's store would refuse the daemon, whatever else is wrong.
+/// channel's store would refuse the daemon, so that no other fault could show.
 pub struct MisplacedDaemon {
     /// Its socket.
     pub socket: String,
