@@ -78,7 +78,7 @@ impl<'a> CorpusCoverage<'a> {
             requirements,
             reports: public_reports::covered(suite, reports),
             capabilities: capabilities(suite),
-            words: vocabulary::words(suite.files.values()),
+            words: vocabulary::words_of_format(suite.files.values()),
         }
     }
 

@@ -273,7 +273,7 @@ fn cases_of(
     }
     let written = match is_repaired || found.is_empty() {
         true => written,
-        false => WrittenKeys::of(text).unwrap_or_default(),
+        false => WrittenKeys::parse(text).unwrap_or_default(),
     };
     let located = found.into_iter().map(|(row, (field, message))| {
         LoadError::at(path, text, &written.field(row.as_deref(), &field), message)

@@ -478,7 +478,7 @@ mod tests {
     fn what_was_planned_and_never_judged_is_an_error_to_look_at() {
         let row = row(PlannedAction::Run, None);
         assert_eq!((row.verdict, row.outcome), (Verdict::Error, Outcome::Unexpected));
-        assert_eq!(row.reason, crate::judge::Reason::Harness.word());
+        assert_eq!(row.reason, crate::judge::Reason::Harness.code());
     }
 
     #[test]

@@ -66,7 +66,7 @@ pub fn judge(case: &Case, execution: &CaseExecution) -> Judgement {
         },
         Err(finding) => Judgement {
             verdict: finding.verdict,
-            reason: finding.reason.word().to_owned(),
+            reason: finding.reason.code().to_owned(),
             message: finding.message,
             twin,
         },

@@ -49,7 +49,7 @@ impl MutantFate {
         [Self::Killed, Self::ByAccident, Self::BelowMust, Self::Unlearnt, Self::Survived];
 
     /// Its word.
-    pub fn word(self) -> &'static str {
+    pub fn name(self) -> &'static str {
         match self {
             Self::Killed => "killed",
             Self::ByAccident => "by accident",
@@ -171,7 +171,7 @@ pub fn cases_of<'a>(
 ) -> Result<Vec<&'a Case>, FilterError> {
     let mut found: Vec<(usize, &Case)> = Vec::new();
     let mut known = HashSet::new();
-    let words = words(&fault.name);
+    let words = words_in_name(&fault.name);
     let is_named = |id: &str| fault.cases.iter().any(|filter| filter == id);
     let rank = |id: &str| if is_named(id) { usize::MAX } else { likeness(&words, id) };
     for filter in &fault.cases {
@@ -184,7 +184,7 @@ pub fn cases_of<'a>(
     Ok(found.into_iter().map(|(_, case)| case).collect())
 }
 
-fn words(name: &str) -> Vec<String> {
+fn words_in_name(name: &str) -> Vec<String> {
     let name = name.rsplit([':', '.']).next().unwrap_or(name).to_ascii_lowercase();
     name.split(|c: char| !c.is_ascii_alphanumeric())
         .filter(|word| word.len() > 2)
@@ -211,7 +211,7 @@ pub fn score(results: &[MutantResult]) -> String {
     let mut areas: BTreeMap<&str, Vec<&MutantResult>> = BTreeMap::new();
     results.iter().for_each(|result| areas.entry(&result.fault.area).or_default().push(result));
     let mut text = String::from("area          mutants");
-    MutantFate::ALL.iter().for_each(|fate| text.push_str(&format!("{:>12}", fate.word())));
+    MutantFate::ALL.iter().for_each(|fate| text.push_str(&format!("{:>12}", fate.name())));
     text.push_str("   explained     score\n");
     let all: Vec<&MutantResult> = results.iter().collect();
     for (area, results) in areas.iter().map(|(area, own)| (*area, own)).chain([("all", &all)]) {

@@ -109,7 +109,7 @@ fn derive(row: &CaseRow, cases: &HashMap<String, Case>) -> Result<Option<CaseRow
     let last = execution(&evidence.last)?;
     let mut judgement = judge(case, &last);
     let blind = match row.blind.is_some() || evidence.ordinary.is_some() {
-        true => Some(told_look(&set_beside(&mut judgement, look(case, evidence)?))),
+        true => Some(told_look(&set_beside(&mut judgement, judge_again(case, evidence)?))),
         false => None,
     };
     let earlier = evidence.earlier.iter().map(|seen| {
@@ -127,7 +127,7 @@ fn execution(seen: &Value) -> Result<CaseExecution, String> {
 }
 
 /// The result of the second look.
-fn look(case: &Case, evidence: &JudgeEvidence) -> Result<LookedAgain, String> {
+fn judge_again(case: &Case, evidence: &JudgeEvidence) -> Result<LookedAgain, String> {
     match (blind::ordinary(case), &evidence.ordinary) {
         (Err(why), _) => Ok(LookedAgain::Unable(why)),
         (Ok(ordinary), Some(seen)) => Ok(look_again(&ordinary, &execution(seen)?)),

@@ -357,7 +357,7 @@ fn is_worth_another(execution: &CaseExecution, judgement: &Judgement) -> bool {
 /// is late.
 fn worth_another(judgement: &Judgement) -> bool {
     [Reason::Timing, Reason::SetupFailed, Reason::Host]
-        .map(Reason::word)
+        .map(Reason::code)
         .contains(&judgement.reason.as_str())
         || judgement.verdict == Verdict::Inconclusive && !judgement.reason.contains("timed-out")
 }
@@ -401,7 +401,7 @@ mod tests {
         #[case] reason: Reason,
         #[case] again: bool,
     ) {
-        let (reason, message) = (reason.word().to_owned(), String::new());
+        let (reason, message) = (reason.code().to_owned(), String::new());
         let judgement = Judgement { verdict, reason, message, twin: TwinState::None };
         assert_eq!(worth_another(&judgement), again);
     }

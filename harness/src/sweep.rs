@@ -181,7 +181,7 @@ pub(crate) fn wait_for_one(pids: &[Pid], until: Instant) {
 
 /// Returns the command line of a process that runs; a zombie has none.
 pub(crate) fn command_line(pid: Pid) -> Option<String> {
-    let bytes = table::words(pid);
+    let bytes = table::command_words(pid);
     let words: Vec<_> = bytes.split(|b| *b == 0).map(String::from_utf8_lossy).collect();
     let line = words.join(" ").trim().to_owned();
     (!line.is_empty()).then_some(line)

@@ -73,14 +73,17 @@ impl EventsExpect {
             let Some(at) = left.iter().position(|event| wanted.fits(event, stdout)) else {
                 return Some(format!(
                     "no event is {}; the events are {}",
-                    told(wanted),
-                    told(&left)
+                    as_json(wanted),
+                    as_json(&left)
                 ));
             };
             left.remove(at);
         }
         if self.alone && (cut > 0 || !left.is_empty()) {
-            return Some(format!("the result has further events: {} and {cut} cut", told(&left)));
+            return Some(format!(
+                "the result has further events: {} and {cut} cut",
+                as_json(&left)
+            ));
         }
         if let Some(malformed) = events.iter().find_map(malformed) {
             return Some(malformed);
@@ -137,10 +140,10 @@ fn malformed(event: &DenialEvent) -> Option<String> {
     let kernel = event.source != EventSource::Kernel
         || event.system_call.is_some() && event.errno.is_some() && event.monotonic_ns.is_some();
     let whole = path && kernel && !event.operation.is_empty() && !event.rule.is_empty();
-    (!whole).then(|| format!("an event is not whole: {}", told(event)))
+    (!whole).then(|| format!("an event is not whole: {}", as_json(event)))
 }
 
-fn told(value: &impl Serialize) -> String {
+fn as_json(value: &impl Serialize) -> String {
     /// Characters of a message at most.
     const LONGEST: usize = 600;
     let text = serde_json::to_string(value).unwrap_or_default();

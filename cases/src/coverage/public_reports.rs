@@ -108,7 +108,7 @@ pub(super) fn covered<'a>(suite: &'a Suite, reports: &'a PublicReports) -> Vec<C
     let listed: BTreeSet<&str> =
         reports.0.iter().flat_map(|report| &report.reports).map(String::as_str).collect();
     let rest = cited.iter().filter(|(id, _)| !listed.contains(*id));
-    let rest = rest.map(|(id, cases)| told(vec![*id], "", cases.iter().copied()));
+    let rest = rest.map(|(id, cases)| covered_report(vec![*id], "", cases.iter().copied()));
     let of_list = |report: &'a PublicReport| {
         let named = |case: &Case| report.cases.iter().any(|id| is_named(case.id.as_str(), id));
         let cases: BTreeMap<&str, &Case> = suite
@@ -123,13 +123,13 @@ pub(super) fn covered<'a>(suite: &'a Suite, reports: &'a PublicReports) -> Vec<C
         CoveredReport {
             unasked: report.unasked.as_deref(),
             unknown: report.cases.iter().map(String::as_str).filter(is_unknown).collect(),
-            ..told(ids, &report.about, cases.into_values())
+            ..covered_report(ids, &report.about, cases.into_values())
         }
     };
     reports.0.iter().map(of_list).chain(rest).collect()
 }
 
-fn told<'a>(
+fn covered_report<'a>(
     ids: Vec<&'a str>,
     about: &'a str,
     cases: impl Iterator<Item = &'a Case>,

@@ -143,7 +143,7 @@ fn collect(name: &str, schema: &Value, words: &mut BTreeSet<String>) {
 }
 
 /// Returns every word of the format with its use in case files of these texts, sorted.
-pub(super) fn words<'a>(texts: impl Iterator<Item = &'a String>) -> Vec<CoveredWord> {
+pub(super) fn words_of_format<'a>(texts: impl Iterator<Item = &'a String>) -> Vec<CoveredWord> {
     let vocabulary = CaseVocabulary::of_cases();
     let mut files: BTreeMap<String, usize> =
         vocabulary.all_words().into_iter().map(|word| (word, 0)).collect();
@@ -168,7 +168,7 @@ mod tests {
     #[test]
     fn every_word_of_the_format_is_used_by_a_case() {
         let suite = Suite::embedded().unwrap();
-        let words = words(suite.files.values());
+        let words = words_of_format(suite.files.values());
         for word in words.iter().filter(|word| word.files > 0) {
             assert_eq!(word.unusable, None, "{} is used by now", word.word);
         }
@@ -183,7 +183,7 @@ mod tests {
     fn a_word_is_used_where_a_row_fills_it_in() {
         let text = "purpose: Works.\nrequirement: R-x\nlevel: ${level}\nact: {sh: 'true'}\n\
                     expect: {allowed: {}}\nrows: {a: {with: {level: may}, waits_ms: 1}}\n";
-        let words = words([text.to_owned()].iter());
+        let words = words_of_format([text.to_owned()].iter());
         let files = |word: &str| words.iter().find(|known| known.word == word).unwrap().files;
         for word in ["Level=may", "Row.waits_ms", "Case.act", "Act.sh"] {
             assert_eq!(files(word), 1, "{word}");

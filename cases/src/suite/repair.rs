@@ -46,7 +46,7 @@ pub(super) fn read(path: &Path, text: &str) -> Result<RepairedCase, Vec<LoadErro
         }
         Err(error) => error,
     };
-    let Some(mut written) = WrittenKeys::of(text) else { return Err(vec![error]) };
+    let Some(mut written) = WrittenKeys::parse(text) else { return Err(vec![error]) };
     let (mut value, mut errors) = (written.value.clone(), Vec::new());
     for _ in 0..REPAIR_LIMIT {
         let field = culprit(&error);
@@ -89,7 +89,7 @@ fn lookup<'a>(value: &'a mut Value, keys: &[&str]) -> Option<&'a mut Value> {
 
 impl WrittenKeys {
     /// Returns the keys of `text`, if it is YAML.
-    pub(super) fn of(text: &str) -> Option<Self> {
+    pub(super) fn parse(text: &str) -> Option<Self> {
         let value = serde_yaml::from_str(without_mark(text)).ok()?;
         Some(Self { value, removed: BTreeSet::new() })
     }

@@ -213,7 +213,7 @@ impl Manifest {
             return Err(located(fault));
         }
         if manifest.kind == ManifestKind::Argv {
-            manifest.unsaid = UnsaidMembers::of(&manifest, &manifest.names()).map_err(located)?;
+            manifest.unsaid = UnsaidMembers::find(&manifest, &manifest.names()).map_err(located)?;
         }
         Ok(manifest)
     }

@@ -37,18 +37,19 @@ impl UnsaidMembers {
     ///
     /// # Errors
     /// The field of a template that cannot be rendered under some policy, and why.
-    pub(super) fn of(
+    pub(super) fn find(
         manifest: &Manifest,
         names: &BTreeSet<String>,
     ) -> Result<Self, (String, String)> {
-        let plain = rendered(manifest, &default_request()).map_err(|fault| told(&fault, ""))?;
+        let plain =
+            rendered(manifest, &default_request()).map_err(|fault| template_fault(&fault, ""))?;
         let mut earlier: Vec<(&str, &'static str, RenderedRecipe)> = Vec::new();
         let mut unsaid = Self::default();
         for (number, variation) in VARIATIONS.iter().enumerate() {
             let mut request = default_request();
             (variation.set)(&mut request);
             let recipe = rendered(manifest, &request);
-            let recipe = recipe.map_err(|fault| told(&fault, &variation.name()))?;
+            let recipe = recipe.map_err(|fault| template_fault(&fault, &variation.name()))?;
             // Calling it inexpressible is one way to say it.
             if recipe.iter().all(Option::is_none) {
                 continue;
@@ -99,7 +100,7 @@ impl UnsaidMembers {
 }
 
 /// Returns the field at fault and the message, with the variation it was met in.
-fn told(fault: &LaunchError, variation: &str) -> (String, String) {
+fn template_fault(fault: &LaunchError, variation: &str) -> (String, String) {
     let within = match variation {
         "" => String::new(),
         name => format!(" (under a policy that sets {name})"),

@@ -128,7 +128,7 @@ impl Measuring {
     pub(super) fn give_up(&mut self) {
         for judged in self.lanes.iter_mut().filter(|judged| judged.is_open()) {
             let conclusion = &mut judged.conclusion;
-            let screened = conclusion.verdict.words();
+            let screened = conclusion.verdict.name();
             conclusion.reason =
                 Some(format!("no time was left to confirm what the screen says: {screened}"));
             conclusion.verdict = TimingVerdict::Inconclusive;

@@ -185,7 +185,7 @@ fn self_test(request: &BenchRequest, times: u32) -> Result<i32, CliFailure> {
         let counts: String = TimingVerdict::ALL
             .into_iter()
             .filter(|verdict| record.count(*verdict) > 0)
-            .map(|verdict| format!(", {} {}", record.count(verdict), verdict.words()))
+            .map(|verdict| format!(", {} {}", record.count(verdict), verdict.name()))
             .collect();
         print(&format!("run {number:>3}: {} lanes{counts}\n", record.lanes().count()))?;
         let red = |verdict| matches!(verdict, TimingVerdict::Regression | TimingVerdict::Changed);

@@ -256,5 +256,5 @@ fn line(result: &MutantResult) -> String {
     };
     let more = shown.len().saturating_sub(TOLD);
     let more = if more > 0 { format!("; {more} more") } else { String::new() };
-    format!("{:<12} {}: {}: {told}{more}\n", fate.word(), fault.name, fault.breaks)
+    format!("{:<12} {}: {}: {told}{more}\n", fate.name(), fault.name, fault.breaks)
 }

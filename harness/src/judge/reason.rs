@@ -16,7 +16,7 @@ macro_rules! reasons {
             pub const ALL: &[Self] = &[$(Self::$name),+];
 
             /// The code in records and in lists of known failures.
-            pub fn word(self) -> &'static str {
+            pub fn code(self) -> &'static str {
                 match self {
                     $(Self::$name => $word),+
                 }

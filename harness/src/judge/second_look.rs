@@ -50,7 +50,7 @@ pub fn set_beside(judgement: &mut Judgement, looked: LookedAgain) -> BlindLook {
         (_, LookedAgain::Unable(why)) => BlindLook { shown: BlindShown::Unable, saw: why },
         (Verdict::Pass, LookedAgain::Otherwise { verdict, saw }) => {
             judgement.verdict = verdict;
-            Reason::Blind.word().clone_into(&mut judgement.reason);
+            Reason::Blind.code().clone_into(&mut judgement.reason);
             judgement.message = format!(
                 "it passes under the eyes of the probe; with ordinary names and programs, {saw}"
             );

@@ -43,7 +43,7 @@ fn belongs(pid: Pid, nonces: &NonceFinder, nonce: Option<&str>) -> bool {
     if carried(&table::variables(pid)) {
         return true;
     }
-    carried(&table::words(pid)) && is_own_or_adopted(pid)
+    carried(&table::command_words(pid)) && is_own_or_adopted(pid)
 }
 
 /// Returns whether `pid` is this user's, or has init or this process as its parent.

@@ -22,7 +22,9 @@ pub(crate) fn check_sight() -> io::Result<()> {
     let blind = |what: &str| Err(io::Error::other(format!("cannot see what a run leaves: {what}")));
     match () {
         () if !processes().contains(&getpid()) => blind("libproc does not list this process"),
-        () if words(getpid()).is_empty() => blind("sysctl does not tell this process's words"),
+        () if command_words(getpid()).is_empty() => {
+            blind("sysctl does not tell this process's words")
+        }
         () if variables(getpid()).is_empty() => blind("sysctl does not tell its environment"),
         () if mounts().is_empty() => blind("getfsstat tells of no mount"),
         () => Ok(()),
@@ -42,7 +44,7 @@ pub(crate) fn processes() -> Vec<Pid> {
 }
 
 /// The words that a process was started with, a NUL behind each; of a dead one there are none.
-pub(crate) fn words(pid: Pid) -> Vec<u8> {
+pub(crate) fn command_words(pid: Pid) -> Vec<u8> {
     parts(pid).map(|parts| parts.words).unwrap_or_default()
 }
 

@@ -43,7 +43,7 @@ pub(crate) fn processes() -> Vec<Pid> {
 }
 
 /// The words that a process was started with, a NUL behind each; of a dead one there are none.
-pub(crate) fn words(pid: Pid) -> Vec<u8> {
+pub(crate) fn command_words(pid: Pid) -> Vec<u8> {
     std::fs::read(format!("/proc/{pid}/cmdline")).unwrap_or_default()
 }
 

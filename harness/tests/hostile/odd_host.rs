@@ -70,30 +70,30 @@ fn cases(context: &RowContext) -> Vec<String> {
     context.arguments(&["reference"], CASES)
 }
 
-fn words(args: &[String]) -> Vec<&str> {
+fn borrowed(args: &[String]) -> Vec<&str> {
     args.iter().map(String::as_str).collect()
 }
 
 /// Checks that every case passes in a mount namespace of its own, after the shell line `line`.
 fn mounted(context: &RowContext, line: &str) {
-    let ran = finish(context, context.in_own_mounts(line, &words(&cases(context))));
+    let ran = finish(context, context.in_own_mounts(line, &borrowed(&cases(context))));
     assert_eq!(ran.code, 0, "{}", ran.stderr);
 }
 
 /// Checks that the run is refused, after the shell line `line`, with a sentence that says `why`.
 fn refused(context: &RowContext, line: &str, why: &str) {
-    let ran = finish(context, context.in_own_mounts(line, &words(&cases(context))));
+    let ran = finish(context, context.in_own_mounts(line, &borrowed(&cases(context))));
     assert!(ran.rows.is_empty() && ran.code == 2 && ran.stderr.contains(why), "{ran:#?}");
 }
 
 /// Checks that the host is named where an ordinary user's sandbox cannot map its user.
 fn proc_read_only(context: &RowContext) {
-    let ran = finish(context, context.in_own_mounts(PROC_READ_ONLY, &words(&cases(context))));
+    let ran = finish(context, context.in_own_mounts(PROC_READ_ONLY, &borrowed(&cases(context))));
     assert!(ran.code == 0 || is_short_of(&ran, "mounts"), "{ran:#?}");
 }
 
 fn odd_environment(context: &RowContext) {
-    let mut command = context.command(&words(&cases(context)));
+    let mut command = context.command(&borrowed(&cases(context)));
     command.envs(ODD_VARIABLES.iter().copied()).env_remove("TERM");
     assert_eq!(finish(context, command).code, 0);
 }
@@ -101,7 +101,7 @@ fn odd_environment(context: &RowContext) {
 /// Checks both an empty PATH and none.
 fn empty_path(context: &RowContext) {
     for wrapper in [&["env", "PATH="][..], &["env", "-u", "PATH"]] {
-        let ran = finish(context, context.command_under(wrapper, &words(&cases(context))));
+        let ran = finish(context, context.command_under(wrapper, &borrowed(&cases(context))));
         assert_eq!(ran.code, 0, "{wrapper:?}: {}", ran.stderr);
     }
 }
@@ -109,20 +109,20 @@ fn empty_path(context: &RowContext) {
 fn no_working_directory(context: &RowContext) {
     let gone = context.place.arg("gone");
     let line = format!("mkdir {gone} && cd {gone} && rmdir {gone}");
-    let ran = finish(context, context.below_shell(&line, &words(&cases(context))));
+    let ran = finish(context, context.below_shell(&line, &borrowed(&cases(context))));
     assert_eq!(ran.code, 0, "{}", ran.stderr);
 }
 
 fn no_new_privileges(context: &RowContext) {
     let wrapper = ["setpriv", "--no-new-privs", "--"];
-    let ran = finish(context, context.command_under(&wrapper, &words(&cases(context))));
+    let ran = finish(context, context.command_under(&wrapper, &borrowed(&cases(context))));
     assert_eq!(ran.code, 0, "{}", ran.stderr);
 }
 
 /// Runs as the root of a user namespace with mounts and processes of its own, as a container does.
 fn like_a_container(context: &RowContext) {
     let wrapper = ["unshare", "--user", "--map-root-user", "--pid", "--fork", "--mount-proc", "--"];
-    let ran = finish(context, context.command_under(&wrapper, &words(&cases(context))));
+    let ran = finish(context, context.command_under(&wrapper, &borrowed(&cases(context))));
     assert_eq!(ran.code, 0, "{}", ran.stderr);
 }
 
@@ -132,7 +132,7 @@ fn no_home(context: &RowContext) {
     let at = args.iter().position(|arg| arg == "--scratch").unwrap();
     args.drain(at..at + 2);
     for home in [None, Some(""), Some("home")] {
-        let mut command = context.command(&words(&args));
+        let mut command = context.command(&borrowed(&args));
         match home {
             Some(home) => command.env("HOME", home),
             None => command.env_remove("HOME"),
@@ -147,7 +147,7 @@ fn no_home(context: &RowContext) {
 fn no_more_namespaces(context: &RowContext) {
     let none = "echo 0 > /proc/sys/user/max_user_namespaces && exec \"$@\"";
     let wrapper = ["unshare", "--user", "--map-root-user", "sh", "-c", none, "sh"];
-    let ran = finish(context, context.command_under(&wrapper, &words(&cases(context))));
+    let ran = finish(context, context.command_under(&wrapper, &borrowed(&cases(context))));
     assert_eq!(ran.code, 0, "{}", ran.stderr);
 }
 
@@ -160,7 +160,7 @@ fn on_own_scratch(context: &RowContext, options: &str) -> FinishedRun {
     let at = args.iter().position(|arg| arg == "--scratch").unwrap() + 1;
     args[at] = format!("{scratch}/here");
     let line = format!("mount -t tmpfs -o mode=1777,{options} small {scratch}");
-    finish(context, context.in_own_mounts(&line, &words(&args)))
+    finish(context, context.in_own_mounts(&line, &borrowed(&args)))
 }
 
 /// Checks that the run is refused with a sentence that names the scratch directory and says `why`.
@@ -193,7 +193,7 @@ fn processes_run_out(context: &RowContext) {
         let limit = format!("--nproc={count}");
         let wrapper = ["unshare", "--user", "--map-current-user", "prlimit", &limit, "--"];
         let _ = std::fs::remove_file(context.place.path("record.ndjson"));
-        let ran = finish(context, context.command_under(&wrapper, &words(&args)));
+        let ran = finish(context, context.command_under(&wrapper, &borrowed(&args)));
         short.push((count, ran.code, is_short_of(&ran, "processes")));
     }
     assert!(short.iter().any(|(_, _, is_short)| *is_short), "no limit bit: {short:?}");

@@ -166,7 +166,7 @@ const FILES: [&str; 10] = [
 ];
 
 /// The words of `line`, the one of number `index`.
-fn words(context: &RowContext, index: usize, line: &str) -> Vec<String> {
+fn arguments(context: &RowContext, index: usize, line: &str) -> Vec<String> {
     let word = |word: &str| match word.strip_prefix('@') {
         Some("scratch") => context.place.arg(&format!("scratch-{index}")),
         Some(name) => context.place.arg(&name.replace("OUT", &format!("out-{index}"))),
@@ -187,7 +187,7 @@ fn run_all(
     let work = || {
         let numbers = std::iter::repeat_with(|| next.fetch_add(1, Ordering::Relaxed));
         for index in numbers.take_while(|index| *index < lines.len()) {
-            let args = words(context, index, lines[index]);
+            let args = arguments(context, index, lines[index]);
             let mut command = context.command(&args.iter().map(String::as_str).collect::<Vec<_>>());
             command.stdout(stdout()).stderr(Stdio::piped());
             let output = command.output().unwrap();

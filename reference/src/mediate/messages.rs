@@ -57,7 +57,7 @@ impl MessageSource {
             Self::Headers { headers, .. } => {
                 let header = caller.memory(headers, size_of::<libc::msghdr>()).ok()?;
                 let length = number(&header, offset_of!(libc::msghdr, msg_namelen));
-                (word(&header, offset_of!(libc::msghdr, msg_name)), length as u64)
+                (read_u64(&header, offset_of!(libc::msghdr, msg_name)), length as u64)
             }
         };
         if address == 0 { None } else { caller.address(address, length).ok() }
@@ -142,26 +142,26 @@ fn read_header(
     /// Bytes of an address that are looked at, of any family.
     const LONGEST: i32 = 128;
     let header = caller.memory(at, size_of::<libc::msghdr>())?;
-    let word = |at: usize| word(&header, at);
+    let member = |at: usize| read_u64(&header, at);
     let length = number(&header, offset_of!(libc::msghdr, msg_namelen));
-    let address = match (word(offset_of!(libc::msghdr, msg_name)), length) {
+    let address = match (member(offset_of!(libc::msghdr, msg_name)), length) {
         (0, _) | (_, 0) => Vec::new(),
         (_, ..0) => return Err(Errno::EINVAL),
         (name, length) => caller.memory(name, length.min(LONGEST) as usize)?,
     };
-    let count = word(offset_of!(libc::msghdr, msg_iovlen)) as usize;
+    let count = member(offset_of!(libc::msghdr, msg_iovlen)) as usize;
     if count > MOST {
         return Err(Errno::EMSGSIZE);
     }
-    let vectors = word(offset_of!(libc::msghdr, msg_iov));
+    let vectors = member(offset_of!(libc::msghdr, msg_iov));
     let vectors = caller.memory(vectors, count * size_of::<libc::iovec>())?;
     let parts: Vec<(u64, u64)> = vectors
         .chunks_exact(size_of::<libc::iovec>())
-        .map(|vector| (self::word(vector, 0), self::word(vector, size_of::<u64>())))
+        .map(|vector| (read_u64(vector, 0), read_u64(vector, size_of::<u64>())))
         .collect();
     let data = read_parts(caller, socket, &parts)?;
-    let size = word(offset_of!(libc::msghdr, msg_controllen)) as usize;
-    let control = match (word(offset_of!(libc::msghdr, msg_control)), size) {
+    let size = member(offset_of!(libc::msghdr, msg_controllen)) as usize;
+    let control = match (member(offset_of!(libc::msghdr, msg_control)), size) {
         (0, _) | (_, 0) => Vec::new(),
         (_, size) if size > MOST_CONTROL => return Err(Errno::ENOBUFS),
         (control, size) => caller.memory(control, size)?,
@@ -197,7 +197,7 @@ fn own_control(
     let mut passed = Vec::new();
     let mut at = 0;
     while let Some(rest) = control.get_mut(at..).filter(|rest| rest.len() >= HEAD) {
-        let length = word(rest, offset_of!(libc::cmsghdr, cmsg_len)) as usize;
+        let length = read_u64(rest, offset_of!(libc::cmsghdr, cmsg_len)) as usize;
         let level = number(rest, offset_of!(libc::cmsghdr, cmsg_level));
         let kind = number(rest, offset_of!(libc::cmsghdr, cmsg_type));
         let body = rest.get_mut(HEAD..length).ok_or(Errno::EINVAL)?;
@@ -227,7 +227,7 @@ fn own_control(
 }
 
 /// Returns the word at `at` of a structure of the kernel's, or 0 past its end.
-fn word(bytes: &[u8], at: usize) -> u64 {
+fn read_u64(bytes: &[u8], at: usize) -> u64 {
     bytes.get(at..at + 8).map_or(0, |word| u64::from_ne_bytes(word.try_into().unwrap_or_default()))
 }
 

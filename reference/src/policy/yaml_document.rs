@@ -157,10 +157,10 @@ mod tests {
     type Keys = BTreeMap<String, serde::de::IgnoredAny>;
 
     fn fault(text: &str) -> String {
-        told::<Lists>(text)
+        error_text::<Lists>(text)
     }
 
-    fn told<T: DeserializeOwned>(text: &str) -> String {
+    fn error_text<T: DeserializeOwned>(text: &str) -> String {
         let fault = read::<T>(text, "{read: [\"**\"]}").err().unwrap();
         let (line, column) = fault.place.unwrap();
         format!("{line}:{column}: {}", fault.message)
@@ -214,7 +214,7 @@ mod tests {
     #[case::deep(&format!("a: {}\n", "{b: ".repeat(500)), "it nests too deeply; write fewer levels")]
     #[case::deep_list(&format!("a: {}\n", "[".repeat(500)), "write fewer levels")]
     fn what_is_no_document_is_told_with_its_remedy(#[case] text: &str, #[case] said: &str) {
-        let fault = told::<Keys>(text);
+        let fault = error_text::<Keys>(text);
         assert!(fault.ends_with(said), "{fault}");
     }
 
@@ -222,7 +222,7 @@ mod tests {
     fn aliases_that_multiply_are_told() {
         let more = |n: u8| format!("{}: &{} [{}]\n", n, n, format!("*{},", n - 1).repeat(9));
         let text = "0: &0 [x,x,x,x,x,x,x,x,x]\n".to_owned() + &(1..9).map(more).collect::<String>();
-        let fault = told::<Keys>(&text);
+        let fault = error_text::<Keys>(&text);
         assert!(
             fault.ends_with("it has too many values, aliases counted in full; write fewer"),
             "{fault}"

@@ -55,7 +55,7 @@ impl RunDenials {
             };
             if !self.events.iter().any(is_known) {
                 let operation = operation.as_deref().unwrap_or(UNKNOWN);
-                let event = told(operation, rule, action, EventSource::Text);
+                let event = event_base(operation, rule, action, EventSource::Text);
                 self.add(|| DenialEvent { path: path.clone(), ..event });
             }
         }
@@ -149,7 +149,12 @@ impl<'a> DenialCollector<'a> {
                 DenialEvent {
                     address: blocked.path.map(|path| path.as_path().display().to_string()),
                     monotonic_ns: Some(host.at_ns),
-                    ..told("connect", &blocked.rule, blocked.suggested_action, EventSource::Proxy)
+                    ..event_base(
+                        "connect",
+                        &blocked.rule,
+                        blocked.suggested_action,
+                        EventSource::Proxy,
+                    )
                 }
             });
         }
@@ -196,11 +201,16 @@ fn event(
         pid: call.pid,
         program: call.program.clone().map(|program| judge.hidden(program)),
         monotonic_ns: Some(call.at_ns),
-        ..told(operation, verdict.rule, Some(verdict.action), EventSource::Kernel)
+        ..event_base(operation, verdict.rule, Some(verdict.action), EventSource::Kernel)
     }
 }
 
-fn told(operation: &str, rule: &str, action: Option<String>, source: EventSource) -> DenialEvent {
+fn event_base(
+    operation: &str,
+    rule: &str,
+    action: Option<String>,
+    source: EventSource,
+) -> DenialEvent {
     DenialEvent {
         operation: operation.to_owned(),
         path: None,

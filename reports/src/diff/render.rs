@@ -95,7 +95,7 @@ fn verdict_text(row: &CaseRow) -> String {
 
 /// The newer message, and whether the case asks the same as before.
 fn why(transition: &Transition<'_>) -> String {
-    let message = transition.after.map(told).unwrap_or_default();
+    let message = transition.after.map(row_text).unwrap_or_default();
     match (transition.asks_otherwise(), message.as_str()) {
         (false, _) => message,
         (true, "") => "the case itself asks something else now".to_owned(),
@@ -104,7 +104,7 @@ fn why(transition: &Transition<'_>) -> String {
 }
 
 /// The message of `row`, which for a flaky one is that of the tries before it passed.
-fn told(row: &CaseRow) -> String {
+fn row_text(row: &CaseRow) -> String {
     if row.outcome == Outcome::Flaky { earlier_tries(row) } else { row.message.clone() }
 }
 

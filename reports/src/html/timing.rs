@@ -98,7 +98,7 @@ fn plot_row(id: &str, lane: &LaneResult, top: f64) -> String {
     if let Some(ratio) = lane.ratio {
         let (low, high) = (ratio.low, ratio.high);
         out += &bar(&format!("interval {class}"), low, high, middle);
-        let (x, word) = (place(ratio.estimate), lane.verdict.words());
+        let (x, word) = (place(ratio.estimate), lane.verdict.name());
         let title = format!("{word}: {:.3} [{low:.3}, {high:.3}]", ratio.estimate);
         out += &format!(
             "<circle class=\"estimate {class}\" cx=\"{x:.1}\" cy=\"{middle:.1}\" r=\"4\">\
@@ -164,7 +164,7 @@ fn lane_row(id: &str, lane: &LaneResult) -> String {
         format!("{call} {base} → {head}")
     });
     let notes: Vec<String> = lane.reason.iter().map(|reason| text(reason)).chain(calls).collect();
-    let (word, class) = (lane.verdict.words(), verdict_class(lane.verdict));
+    let (word, class) = (lane.verdict.name(), verdict_class(lane.verdict));
     format!(
         "<tr><th scope=\"row\">{}</th><td>{}</td><td><span class=\"chip {class}\">{word}</span>\
          </td><td>{}</td><td>{}</td><td>{}</td><td>{}</td><td>{mean}</td><td>{}</td></tr>\n",

@@ -96,7 +96,7 @@ impl TimingVerdict {
 
     /// The word for this verdict in reports.
     #[must_use]
-    pub fn words(self) -> &'static str {
+    pub fn name(self) -> &'static str {
         match self {
             Self::Regression => "regression",
             Self::Changed => "changed",

@@ -43,7 +43,7 @@ fn measurement_text(measurement: &TimingMeasurement) -> String {
 #[must_use]
 pub fn lane_line(lane: &LaneResult) -> String {
     let name = lane.lane.keyword();
-    let verdict = lane.verdict.words();
+    let verdict = lane.verdict.name();
     let reason = lane.reason.as_ref().map_or(String::new(), |reason| format!("; {reason}"));
     if lane.verdict == TimingVerdict::Unavailable {
         return format!("{name:<7} {verdict}{reason}");
@@ -101,7 +101,7 @@ pub fn time_text(nanoseconds: f64) -> String {
 fn summary(record: &TimingRecord) -> String {
     let counted = TimingVerdict::ALL.into_iter().filter_map(|verdict| {
         let count = record.count(verdict);
-        (count > 0).then(|| format!("{count} {}", verdict.words()))
+        (count > 0).then(|| format!("{count} {}", verdict.name()))
     });
     let failed = record.measurements.iter().filter(|m| m.fault.is_some()).count();
     let failed = (failed > 0).then(|| format!("{failed} not measured"));

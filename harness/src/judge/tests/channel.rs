@@ -247,7 +247,7 @@ fn each_spoilt_channel_gets_its_verdict() {
     let rows = [gone_wrong(), absent(), wrong_receipts(), wrong_answers()];
     for (name, spoil, verdict, reason) in rows.into_iter().flatten() {
         let judgement = judged(CASE, spoil);
-        let word = reason.map_or("", Reason::word);
+        let word = reason.map_or("", Reason::code);
         let found = (judgement.verdict, judgement.reason.as_str());
         assert_eq!(found, (verdict, word), "{name}: {judgement:?}");
     }

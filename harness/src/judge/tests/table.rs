@@ -354,7 +354,7 @@ fn each_row_gets_its_verdict_and_reason() {
         let mut execution = good(&case);
         spoil(&mut execution);
         let judgement = judge_act(&case, &execution);
-        let word = reason.map_or("", Reason::word);
+        let word = reason.map_or("", Reason::code);
         assert_eq!(
             (judgement.verdict, judgement.reason.as_str()),
             (verdict, word),
@@ -379,7 +379,7 @@ fn the_rows_reach_every_reason_and_every_verdict_of_the_judge() {
 
 #[test]
 fn words_are_distinct_and_fit_a_list_of_known_failures() {
-    let words: BTreeSet<&str> = Reason::ALL.iter().map(|reason| reason.word()).collect();
+    let words: BTreeSet<&str> = Reason::ALL.iter().map(|reason| reason.code()).collect();
     assert_eq!(words.len(), Reason::ALL.len());
     let kebab = |word: &&str| word.bytes().all(|b| b.is_ascii_lowercase() || b == b'-');
     assert!(words.iter().all(kebab), "{words:?}");
