@@ -21,6 +21,19 @@ pub(crate) fn no_ignored_tests(tree: &Tree) -> Vec<String> {
     tree.rust().flat_map(|file| file.places(|line| line.contains("#[ignore"))).collect()
 }
 
+/// Function names that do not tell what is returned.
+const BARE_NAMES: [&str; 6] = ["of", "told", "word", "words", "look", "seen"];
+
+/// Checks that no function is named by one of [`BARE_NAMES`] alone.
+pub(crate) fn function_names(tree: &Tree) -> Vec<String> {
+    let is_bare = |line: &str| {
+        let name = line.split_once("fn ").map_or("", |(_, rest)| rest);
+        let end = name.find(['(', '<']).unwrap_or_default();
+        BARE_NAMES.contains(&&name[..end])
+    };
+    tree.rust().flat_map(|file| file.places(is_bare)).collect()
+}
+
 /// A sleep is one step of a poll that has a deadline; nothing else may wait for the clock.
 pub(crate) fn sleeps(tree: &Tree) -> Vec<String> {
     let sleeps = |code: &str| rust::mentions(code, "sleep(");
