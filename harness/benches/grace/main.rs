@@ -52,7 +52,7 @@ fn write_corpus(corpus: &Path) {
     let grace = "needs: [supervise.timeout, supervise.grace]\nrun: {timeout_ms: 500}\n\
         act: {sh: 'exec \"$PROBE\" --nonce $NONCE --limit=8 ignore --signal=TERM --ready'}\n\
         expect: {allowed: {}, exit: 124, compare: [], times: [{not_before: 5500}]}\n\
-        control: {none: without a sandbox nobody ends it}";
+        control: {none: without a sandbox nothing ends it}";
     let short = "needs: [fs.write]\nact: {argv: [/bin/true]}\nexpect: {allowed: {}}";
     (0..GRACE).for_each(|at| write(format!("grace{at}"), grace));
     (0..SHORT).for_each(|at| write(format!("short{at}"), short));

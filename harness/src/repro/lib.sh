@@ -458,7 +458,7 @@ judge_denied() {
 judge_contained() {
     if [ "$kind" != probe ]; then
         if [ -f "$work/control.$last.code" ] && [ "$code" = "$(cat "$work/control.$last.code")" ]; then return; fi
-        # Whom a signal ended has not been refused.
+        # A command that a signal ended has not been refused.
         if [ -n "$ended" ] && [ "$code" != 0 ]; then return; fi
         spoken || told_reasons
         return
