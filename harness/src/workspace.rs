@@ -11,9 +11,11 @@ mod network;
 mod origin;
 mod snapshot;
 mod terminal;
+mod value_replacer;
 mod victim;
 mod walk;
 
+use std::cell::OnceCell;
 use std::collections::BTreeMap;
 use std::io;
 use std::path::{Path, PathBuf};
@@ -22,7 +24,6 @@ use std::time::Duration;
 
 use boxproof_cases::Case;
 use boxproof_cases::vars::VariableValues;
-use memchr::memmem;
 
 pub use bounded::finish;
 pub(crate) use directories::{ArmDirectories, DirectoryChange, EntryVisibility, HeldDirectories};
@@ -34,6 +35,7 @@ pub use network::{VERB as NETWORK_VERB, serve as serve_network};
 pub(crate) use snapshot::EntryTree;
 pub use snapshot::{PathFacts, PathSnapshot};
 pub use terminal::ArmTerminal;
+use value_replacer::ValueReplacer;
 pub use victim::{RunningVictim, VERB as VICTIM_VERB, serve as serve_victim};
 pub(crate) use walk::{FoundEntry, walk};
 
@@ -70,6 +72,8 @@ pub struct ArmWorkspace {
     host_mounts: Vec<MountPlace>,
     /// Its directories as they were made.
     made: Option<ArmDirectories>,
+    /// The values as they are when they are first looked for: once everything is laid out.
+    replacer: OnceCell<ValueReplacer>,
     /// True once it is removed.
     removed: bool,
 }
@@ -113,6 +117,7 @@ impl ArmWorkspace {
             network: None,
             host_mounts: Vec::new(),
             made: None,
+            replacer: OnceCell::new(),
             removed: false,
         };
         workspace.made = Some(ArmDirectories::observe_identities(&workspace));
@@ -247,14 +252,7 @@ impl ArmWorkspace {
 
     /// Replaces the names in `bytes` that differ from arm to arm by their variables.
     pub fn neutral(&self, bytes: &[u8]) -> Vec<u8> {
-        let mut text = bytes.to_vec();
-        let names = ["NONCE", "CANARY", "PROBE", "WS", "OUT", "HOME", "TMPDIR", "VICTIM"];
-        for name in names.iter().chain(listeners::NAMES) {
-            if let Some(value) = self.vars.get(name).filter(|value| value.len() > 3) {
-                text = replace(&text, value.as_bytes(), format!("${name}").as_bytes());
-            }
-        }
-        text
+        self.replacer.get_or_init(|| ValueReplacer::new(&self.vars)).neutral(bytes)
     }
 }
 
@@ -320,19 +318,6 @@ pub fn base_env(vars: &VariableValues, names: ArmNames) -> BTreeMap<String, Stri
 
 fn random<const N: usize>() -> Result<String, String> {
     sys::random::<N>().map_err(|error: io::Error| format!("random bytes: {error}"))
-}
-
-/// Replaces every `from` (not empty) in `text` by `to`.
-pub fn replace(text: &[u8], from: &[u8], to: &[u8]) -> Vec<u8> {
-    let mut out = Vec::with_capacity(text.len());
-    let mut end = 0;
-    for at in memmem::find_iter(text, from) {
-        out.extend_from_slice(&text[end..at]);
-        out.extend_from_slice(to);
-        end = at + from.len();
-    }
-    out.extend_from_slice(&text[end..]);
-    out
 }
 
 #[cfg(test)]

@@ -124,11 +124,3 @@ fn nonces_and_secrets_are_new_each_time() {
     let (one, other) = (words(), words());
     assert!(one.0 != other.0 && one.1 != other.1, "{one:?} {other:?}");
 }
-
-#[rstest]
-#[case("a-b-a", "a", "xx", "xx-b-xx")]
-#[case("aab", "ab", "", "a")]
-#[case("none", "q", "x", "none")]
-fn replaces(#[case] text: &str, #[case] from: &str, #[case] to: &str, #[case] out: &str) {
-    assert_eq!(replace(text.as_bytes(), from.as_bytes(), to.as_bytes()), out.as_bytes());
-}
