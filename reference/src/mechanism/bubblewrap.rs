@@ -304,8 +304,12 @@ fn rendered(step: &ViewStep, mask: RawFd) -> Vec<OsString> {
         }
         ViewStep::Bind(path) => words(&["--bind"], path, 2),
         ViewStep::BindReadOnly(path) => words(&["--ro-bind"], path, 2),
-        ViewStep::MaskFile(path) | ViewStep::MaskSocket(path) => {
+        ViewStep::MaskFile(path) => {
             words(&["--perms", "0000", "--ro-bind-data", &mask.to_string()], path, 1)
+        }
+        // One that may be written to, were it no mount: then connecting is refused, as where no one listens.
+        ViewStep::MaskSocket(path) => {
+            words(&["--perms", "0222", "--ro-bind-data", &mask.to_string()], path, 1)
         }
         ViewStep::MaskDirectory(path) => {
             let mut list = words(&["--perms", "0000", "--tmpfs"], path, 1);

@@ -2,12 +2,14 @@
 //! cannot mount.
 
 use std::collections::HashMap;
-use std::ffi::OsString;
+use std::ffi::{OsStr, OsString};
 use std::fs;
 use std::io;
 use std::os::fd::{AsRawFd, BorrowedFd};
 use std::os::unix::ffi::{OsStrExt, OsStringExt};
 use std::path::{Path, PathBuf};
+
+use nix::sys::stat::fstat;
 
 use super::rules::DevicePath;
 use crate::sys::{notify, socket_table::BoundObject};
@@ -76,6 +78,15 @@ impl MountEntry {
 /// Returns the kernel's path of `file`.
 pub(super) fn path_of(file: BorrowedFd<'_>) -> io::Result<PathBuf> {
     fs::read_link(format!("/proc/self/fd/{}", file.as_raw_fd()))
+}
+
+/// Returns the path that `file` has for those who are told of it: of a mask whose own file was removed
+/// once it was mounted, that of the mount.
+pub(super) fn shown_path_of(file: BorrowedFd<'_>) -> io::Result<PathBuf> {
+    let path = path_of(file)?;
+    let removed = fstat(file).is_ok_and(|found| found.st_nlink == 0);
+    let text = bytes(&path).strip_suffix(b" (deleted)").filter(|_| removed);
+    Ok(text.map_or_else(|| path.clone(), |text| PathBuf::from(OsStr::from_bytes(text))))
 }
 
 /// One line: number, parent, major:minor, root, place, and more.

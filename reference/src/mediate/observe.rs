@@ -78,7 +78,7 @@ impl SyscallBroker {
         };
         (kind(&fstat(&object).ok()?) == SFlag::S_IFREG).then_some(())?;
         let errno = unwritable(object.as_fd())?;
-        Some((mounts::path_of(object.as_fd()).ok()?, ObservedChange::Content, errno))
+        Some((mounts::shown_path_of(object.as_fd()).ok()?, ObservedChange::Content, errno))
     }
 
     /// Returns the refusal of a change of the directory that `at` is a name in; a name that is there, or
@@ -120,7 +120,7 @@ impl SyscallBroker {
             found => found.ok()?,
         };
         let sealed = fstatvfs(&object).ok()?.flags().contains(FsFlags::ST_RDONLY);
-        let place = mounts::path_of(object.as_fd()).ok()?;
+        let place = mounts::shown_path_of(object.as_fd()).ok()?;
         sealed.then_some((place, ObservedChange::Metadata, Errno::EROFS))
     }
 

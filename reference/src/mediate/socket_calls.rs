@@ -268,7 +268,7 @@ impl SyscallBroker {
         path: &[u8],
         errno: Errno,
     ) {
-        let (Some(ledger), Ok(base)) = (&self.ledger, mounts::path_of(base)) else { return };
+        let (Some(ledger), Ok(base)) = (&self.ledger, mounts::shown_path_of(base)) else { return };
         let path = Path::new(std::ffi::OsStr::from_bytes(path));
         let place = if path.as_os_str().is_empty() { base } else { base.join(path) };
         // What `/proc` says depends on who reads it.
