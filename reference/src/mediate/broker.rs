@@ -217,13 +217,14 @@ impl SyscallBroker {
         }
     }
 
-    /// Returns the judgement of the rules about `spot`; EACCES where a rule may apply and the place
-    /// of `spot` is unknown.
+    /// Returns the judgement of the rules about `spot`; EACCES where a rule may apply to its name and the
+    /// place of `spot` is unknown. Other names are asked about, too: they may lie in what the host made.
     pub(super) fn judge(&self, spot: &PinnedName) -> nix::Result<RuleMatch> {
-        if spot.stands || !self.rules.concern(spot.bare()) {
-            return Ok(RuleMatch::Free);
+        match self.place(spot) {
+            _ if spot.stands => Ok(RuleMatch::Free),
+            Err(_) if !self.rules.concern(spot.bare()) => Ok(RuleMatch::Free),
+            place => place.map(|place| self.rules.judge(&place)),
         }
-        self.place(spot).map(|place| self.rules.judge(&place))
     }
 
     /// Returns the place of `spot` in its file system.

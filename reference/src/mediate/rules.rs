@@ -102,8 +102,7 @@ impl AbsenceRules {
         Self { free, ..self }
     }
 
-    /// Returns whether some rule may apply to an object of this name, wherever it is. Without
-    /// patterns most names concern no rule, and their places need not be resolved.
+    /// Returns whether some rule may apply to an object of this name in a directory whose place is unknown.
     pub(super) fn concern(&self, name: &[u8]) -> bool {
         !self.anchors.is_empty()
             || !self.estates.is_empty()
