@@ -1,5 +1,5 @@
-//! Lists of the pages beside the program's own: verbs, verdicts, exit codes, areas and the words of a
-//! case. A page that lacks an entry is as wrong as one that names an entry too many.
+//! Lists of the pages beside the program's own: verbs, verdicts, exit codes, areas, the words of a case,
+//! and cases that limits name. A page that lacks an entry is as wrong as one that names an entry too many.
 
 use std::collections::BTreeSet;
 
@@ -12,6 +12,7 @@ use super::tree::Tree;
 
 const HARNESS: &str = "harness/README.md";
 const CASES: &str = "cases/README.md";
+const LIMITS: &str = "reference/docs/limits.md";
 const SCHEMA: &str = "cases/schema/case.schema.json";
 
 /// Lists the entries that the pages lack.
@@ -30,6 +31,31 @@ pub(crate) fn lists(tree: &Tree) -> Vec<String> {
         lacks(tree, CASES, words_of_a_case(tree)),
     ]
     .concat()
+}
+
+/// Lists the limits of the reference that name no case, and the cases that they name and that do not exist.
+pub(crate) fn limits(tree: &Tree) -> Vec<String> {
+    let Some(page) = tree.file(LIMITS) else { return Vec::new() };
+    let list = page.text.split("\n## ").next().unwrap_or_default();
+    let faults = list.split("\n- ").skip(1).flat_map(|limit| {
+        let title: String = limit.chars().take(50).collect();
+        let Some((_, named)) = limit.rsplit_once("Shown by ") else {
+            return vec![format!("{LIMITS}: `{title}` names no case")];
+        };
+        let ids = named.split('`').skip(1).step_by(2).filter(|id| !has_case(tree, id));
+        ids.map(|id| format!("{LIMITS}: `{title}` names {id}, which is no case")).collect()
+    });
+    faults.collect()
+}
+
+/// Returns whether the corpus has a case `id`: a file, or a row of one.
+fn has_case(tree: &Tree, id: &str) -> bool {
+    let file = |id: &str| tree.file(&format!("cases/corpus/{id}.yaml"));
+    let row = |(id, row): (&str, &str)| {
+        let start = format!("\n  {row}:");
+        file(id).is_some_and(|file| file.text.contains(&start))
+    };
+    file(id).is_some() || id.rsplit_once('/').is_some_and(row)
 }
 
 fn lacks(tree: &Tree, page: &str, entries: Vec<String>) -> Vec<String> {

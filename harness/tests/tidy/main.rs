@@ -42,6 +42,7 @@ type Rule = fn(&Tree) -> Vec<String>;
 #[case::help_examples(docs::help_examples)]
 #[case::packages(docs::packages)]
 #[case::lists(lists::lists)]
+#[case::limits(lists::limits)]
 #[case::words(words::ratchets)]
 fn the_house_is_tidy(#[case] rule: Rule) {
     let found = rule(&Tree::real());
@@ -103,6 +104,8 @@ const SLEEP: &str = "//! H.\nfn f() { std::thread::sleep(x); }";
 #[case(docs::packages, "B.md", "`cargo test -p boxprof`", "boxprof")]
 #[case(lists::lists, "harness/README.md", "| 0 |", "| 5 |")]
 #[case(lists::lists, "harness/README.md", "", "`boxproof run")]
+#[case(lists::limits, "reference/docs/limits.md", "# L\n\n- One.\n", "names no case")]
+#[case(lists::limits, "reference/docs/limits.md", "\n- One.\n  Shown by `a/b`.\n", "a/b, which")]
 #[case(words::ratchets, "cases/src/a.rs", "/// What it is.\nstruct A;", "question")]
 #[case(words::ratchets, "cases/src/a.rs", "struct A;", "one-word")]
 fn every_rule_can_complain(
