@@ -61,6 +61,7 @@ fn field_of(rule: &str) -> &'static str {
         "purpose-sentence" | "purpose-unique" => "purpose",
         "no-claim" | "vague-reason" => "expect",
         "twin-same" => "twin",
+        "about-ambiguous" => "needs",
         "canary-unplanted" => "fixture",
         _ => "act",
     }

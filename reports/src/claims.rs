@@ -4,7 +4,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use crate::conformance::PassedShare;
 use crate::matrix::Matrix;
-use crate::record::CaseRow;
+use crate::record::{CaseRow, TwinState};
 use crate::verdict::{Outcome, Verdict};
 
 /// One capability of one backend, as claimed and as seen.
@@ -81,8 +81,6 @@ impl ClaimStanding {
 
 /// The level of a capability that is not claimed.
 const NOT_CLAIMED: &str = "none";
-/// The reason code of a row that failed because its twin was refused.
-const TWIN: &str = "twin";
 /// The level of a capability that is claimed for some policies and not for others.
 const IN_PART: &str = "partial";
 
@@ -118,7 +116,7 @@ pub fn all<'a>(
     for name in claims.keys() {
         needing.entry(name).or_default();
     }
-    for row in rows.filter(|row| !is_about_twin(row)) {
+    for row in rows.filter(|row| !is_beside_denial(row)) {
         for subject in row.subjects() {
             needing.entry(subject).or_default().push(row);
         }
@@ -133,10 +131,18 @@ pub fn all<'a>(
     needing.into_iter().map(claim).collect()
 }
 
-/// Returns whether the failure is that the wider policy of the twin is not kept: stricter than
-/// asked, it takes nothing from the claim that the case is about.
-fn is_about_twin(row: &CaseRow) -> bool {
-    row.verdict == Verdict::OverBlock && row.reason == TWIN
+/// The reason codes of a denial that held, and whose run ended otherwise than asked.
+const ENDS: [&str; 3] = ["exit", "lived-on", "not-refused"];
+
+/// Returns whether a case that expects a denial failed for something else: it is its twin that is
+/// refused, or more than the denial, or the run ends otherwise. That takes nothing from the claim.
+fn is_beside_denial(row: &CaseRow) -> bool {
+    let beside = match row.verdict {
+        Verdict::OverBlock => true,
+        Verdict::Contract => ENDS.contains(&row.reason.as_str()),
+        _ => false,
+    };
+    beside && row.twin != TwinState::NotNeeded
 }
 
 /// One capability across all columns.

@@ -3,13 +3,15 @@
 use std::path::Path;
 
 use super::{LintFinding, finding};
-use crate::case::{Act, Case, Moment, Oracle, Twin};
+use crate::capability::Capability;
+use crate::case::{Act, Case, ExpectedDecision, Moment, Oracle, Twin};
 use crate::vars::{VARIABLES, VariableValues, used_in};
 
 /// Everything these rules find in `case`.
 pub(super) fn arms(case: &Case) -> Vec<LintFinding> {
     let rules = [
         claims,
+        subject_is_plain,
         twin_is_wider,
         canary_is_planted,
         oracles_see_the_act,
@@ -27,6 +29,25 @@ fn at(case: &Case, rule: &'static str, message: &str) -> LintFinding {
 fn claims(case: &Case) -> Option<LintFinding> {
     let promised = !case.expect.decision.is_negative() || !case.needs.is_empty();
     (!promised).then(|| at(case, "no-claim", "name in `needs` the capability that promises this"))
+}
+
+/// Checks that the last of several needs is what a failure speaks against, where no `about` says so:
+/// not so where the case works or is refused for any of them, nor where an earlier one is of the
+/// case's own area and the last one is not.
+fn subject_is_plain(case: &Case) -> Option<LintFinding> {
+    let (last, before) = case.needs.split_last()?;
+    if case.about.is_some() || before.is_empty() {
+        return None;
+    }
+    let own = |capability: &Capability| {
+        let family = capability.name().split('.').next().unwrap_or_default();
+        let kin = matches!((case.area(), family), ("ipc", "unix_socket") | ("protect", "grants"));
+        family == case.area() || kin
+    };
+    let either = matches!(case.expect.decision, ExpectedDecision::AllowedOrRefused(_));
+    let ambiguous = either || (before.iter().any(own) && !own(last));
+    let message = "say in `about` which of `needs` a failure speaks against, [] where none of them";
+    ambiguous.then(|| at(case, "about-ambiguous", message))
 }
 
 /// A twin that changes nothing shows nothing.
@@ -167,6 +188,27 @@ twin: {network: {host: {}}}
     #[case("{unchanged: g}", "{absent: g}", "oracle-path")]
     fn each_rule_fires(#[case] from: &str, #[case] to: &str, #[case] rule: &str) {
         assert_eq!(rules(&CASE.replace(from, to)), [rule]);
+    }
+
+    #[rstest]
+    #[case::last_is_of_the_area("[fs.write, net.none]", &[])]
+    #[case::none_is_of_the_area("[fs.write, env.scrub]", &[])]
+    #[case::an_earlier_one_is_of_the_area("[net.none, fs.write]", &["about-ambiguous"])]
+    #[case::it_says_so("[net.none, fs.write]\nabout: [net.none]", &[])]
+    #[case::none_promises_it("[net.none, fs.write]\nabout: []", &[])]
+    fn the_last_need_is_what_a_failure_speaks_against(#[case] needs: &str, #[case] found: &[&str]) {
+        assert_eq!(rules(&CASE.replace("[net.none]", needs)), found);
+    }
+
+    #[rstest]
+    #[case::one("[fs.write]", &[])]
+    #[case::several("[fs.read_only, fs.write]", &["about-ambiguous"])]
+    fn what_may_be_refused_says_which_claim_is_meant(#[case] needs: &str, #[case] found: &[&str]) {
+        let case = "purpose: Works.\nrequirement: R-x\nneeds: NEEDS\nact: {sh: 'true'}\n\
+                    expect: {allowed_or_refused: {says: [odd]}, exit: 0}\n";
+        let rules = rules(&case.replace("NEEDS", needs));
+        let found_here: Vec<_> = rules.into_iter().filter(|rule| *rule != "coverage").collect();
+        assert_eq!(found_here, found);
     }
 
     #[rstest]

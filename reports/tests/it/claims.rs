@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use boxproof_reports::claims::{CapabilityClaim, ClaimStanding, all, table};
 use boxproof_reports::terminal::{self, TerminalOptions};
-use boxproof_reports::{CaseRow, Matrix, Outcome, Run, Verdict, html, markdown, merge};
+use boxproof_reports::{CaseRow, Matrix, Outcome, Run, TwinState, Verdict, html, markdown, merge};
 use rstest::rstest;
 
 use crate::sample::{backend, bad, header, run};
@@ -46,18 +46,37 @@ fn one_capability(
 }
 
 #[rstest]
-#[case::of_the_twin("twin", ClaimStanding::Confirmed, 0)]
-#[case::of_the_act("refused", ClaimStanding::Over, 1)]
-fn a_refusal_counts_where_it_is_not_the_twins(
+#[case::of_the_twin(TwinState::Shown, "twin", ClaimStanding::Confirmed, 0)]
+#[case::of_a_twin_not_expressed(TwinState::Inexpressible, "exit", ClaimStanding::Confirmed, 0)]
+#[case::of_a_denial_without_one(TwinState::None, "exit", ClaimStanding::Confirmed, 0)]
+#[case::of_what_is_allowed(TwinState::NotNeeded, "refused", ClaimStanding::Over, 1)]
+fn a_refusal_counts_where_no_denial_was_asked_for(
+    #[case] twin: TwinState,
     #[case] reason: &str,
     #[case] standing: ClaimStanding,
     #[case] failed: usize,
 ) {
-    let refused = CaseRow { reason: reason.to_owned(), ..needing(Verdict::OverBlock) };
+    let refused = CaseRow { reason: reason.to_owned(), twin, ..needing(Verdict::OverBlock) };
     let rows = [refused, needing(Verdict::Pass)];
     let claims = claims(&[("cap", "enforced")]);
     let found = all(&claims, rows.iter());
     assert_eq!((found[0].standing(), found[0].failed.len()), (standing, failed));
+}
+
+#[rstest]
+#[case::the_end_of_a_denial(TwinState::None, "exit", ClaimStanding::Confirmed)]
+#[case::a_denial_that_lives_on(TwinState::None, "lived-on", ClaimStanding::Confirmed)]
+#[case::a_denial_without_an_error(TwinState::Shown, "not-refused", ClaimStanding::Confirmed)]
+#[case::the_rule_of_a_denial(TwinState::Shown, "rule", ClaimStanding::Over)]
+#[case::the_end_of_what_is_allowed(TwinState::NotNeeded, "exit", ClaimStanding::Over)]
+fn a_denial_that_holds_speaks_against_no_claim_by_its_end(
+    #[case] twin: TwinState,
+    #[case] reason: &str,
+    #[case] standing: ClaimStanding,
+) {
+    let ended = CaseRow { reason: reason.to_owned(), twin, ..needing(Verdict::Contract) };
+    let rows = [ended, needing(Verdict::Pass)];
+    assert_eq!(all(&claims(&[("cap", "enforced")]), rows.iter())[0].standing(), standing);
 }
 
 #[test]
