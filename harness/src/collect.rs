@@ -17,11 +17,11 @@ use crate::backend::{Backend, BackendKind};
 use crate::case_pair::CasePair;
 use crate::execution::CaseExecution;
 use crate::host::HostFacts;
-use crate::judge::Judgement;
+use crate::judge::{self, Judgement};
 use crate::known::{
     CaseOutcome, KnownFailures as Listed, KnownRow, RunSetting, StaleReason, StaleRow,
 };
-use crate::plan::{PlannedAction, RunPlan};
+use crate::plan::{self, PlannedAction, PlannedCase, RunPlan};
 use crate::session_request::SessionRequest;
 use crate::shell_quoting::shell_word;
 use crate::tries::{BlindLooks, JudgedPairs, RunTries};
@@ -136,7 +136,7 @@ pub(crate) fn rows(
     (tries, looks): (&RunTries, &BlindLooks),
     setting: &impl Fn(&Backend) -> RunSetting,
 ) -> Vec<CaseRow> {
-    let row = |planned: &crate::plan::PlannedCase| {
+    let row = |planned: &PlannedCase| {
         let case = &request.suite.cases[planned.case];
         let backend = &request.backends[planned.backend];
         let pair = planned.pair();
@@ -170,8 +170,7 @@ pub(crate) fn rows(
         }
     };
     // A backend that is not installed is in the header and has no rows.
-    let present =
-        |planned: &&crate::plan::PlannedCase| request.backends[planned.backend].missing.is_none();
+    let present = |planned: &&PlannedCase| request.backends[planned.backend].missing.is_none();
     let profiles = request.set.as_ref().map(FrozenSet::by_id).unwrap_or_default();
     let held = |row: CaseRow| {
         let profiles = profiles.get(&row.id).cloned().unwrap_or_default();
@@ -294,7 +293,16 @@ fn concluded(
     judgement: &Judgement,
 ) -> CaseRow {
     let spec = shell_word(&backend.spec);
-    let all = if request.all { " --all" } else { "" };
+    let unclaimed = plan::unclaimed(case, backend, &request.plain);
+    let judgement = &match unclaimed {
+        Some(capability) => judge::unclaimed(case, judgement.clone(), capability),
+        None => judgement.clone(),
+    };
+    let all = match (request.all, unclaimed) {
+        (true, _) => " --all",
+        (false, Some(_)) => " --gaps",
+        (false, None) => "",
+    };
     let reproduce =
         format!("boxproof run '{}' --backend {spec} --verbose{all}{}", case.id, request.reproduce);
     let row = skipped(case, backend, judgement.verdict, &judgement.reason);
@@ -377,8 +385,8 @@ mod tests {
         ArmRecord, ArmReport, ArmSet, CapturedStream, ProbeObservation, ProcessExit, RunReport,
     };
     use crate::known::{CivilDate, SystemName};
-    use crate::plan::PlannedCase;
     use crate::testing::{bare, suite};
+    use PlannedCase;
 
     const CASE: &str =
         "level: should\nneeds: [fs.write]\nact: {sh: 'true'}\nexpect: {allowed: {}}\n";
@@ -389,6 +397,7 @@ mod tests {
             selection: Default::default(),
             backends: vec![bare("box")],
             all: false,
+            plain: Default::default(),
             scope: crate::plan::PairScope::Every,
             strict: false,
             jobs: None,

@@ -24,6 +24,7 @@ mod settings;
 #[cfg(test)]
 mod tests;
 mod timing;
+mod unclaimed;
 
 use boxproof_cases::Case;
 use boxproof_cases::case::{Control, ExpectedDecision, Twin};
@@ -37,6 +38,7 @@ use reason::{VerdictFinding, gravest};
 pub(crate) use exit::errno_texts as reason_words;
 pub use reason::Reason;
 pub use second_look::{LookedAgain, look_again, set_beside};
+pub use unclaimed::unclaimed;
 
 /// The errnos that mean a refusal for every act.
 const REFUSALS: [&str; 3] = ["EACCES", "EPERM", "EROFS"];
@@ -104,8 +106,8 @@ fn unless_short(
     execution: &CaseExecution,
 ) -> Result<(), VerdictFinding> {
     let blames = |finding: &VerdictFinding| {
-        use Verdict::{Contract, Error, Inconclusive, OverBlock};
-        matches!(finding.verdict, Contract | Error | Inconclusive | OverBlock)
+        use Verdict::{Contract, Error, Inconclusive, OverBlock, ProbeBroken};
+        matches!(finding.verdict, Contract | Error | Inconclusive | OverBlock | ProbeBroken)
     };
     match (found, shortage(execution)) {
         (Err(finding), Some(why)) if blames(&finding) => {
@@ -241,7 +243,10 @@ fn control<'a>(
         }
         _ => feasibility::shown(case, control),
     };
-    shown.map_err(|shortfall| failed(shortfall.why()))?;
+    shown.map_err(|shortfall| match shortfall {
+        Infeasible::Unread(why) => VerdictFinding::unread(format!("without a sandbox, {why}")),
+        shortfall => failed(shortfall.why()),
+    })?;
     Ok(Some(control))
 }
 
@@ -262,6 +267,7 @@ fn twin(case: &Case, arms: &ArmSet) -> Result<(), VerdictFinding> {
         Infeasible::Refused(_) => VerdictFinding::over_block(Reason::Twin, message),
         Infeasible::SetUp(_) => VerdictFinding::error(Reason::SetupFailed, message),
         Infeasible::TimedOut => VerdictFinding::inconclusive(Reason::TwinTimedOut, message),
+        Infeasible::Unread(_) => VerdictFinding::unread(message),
         Infeasible::Unseen(_) => VerdictFinding::inconclusive(Reason::TwinFailed, message),
     })
 }

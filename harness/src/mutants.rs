@@ -148,7 +148,7 @@ pub fn redundant(
 fn fate(verdict: Verdict, level: Level, dies: &str) -> MutantFate {
     let must = level == Level::Must;
     match verdict {
-        Verdict::Inconclusive => MutantFate::Unlearnt,
+        Verdict::Inconclusive | Verdict::ProbeBroken => MutantFate::Unlearnt,
         Verdict::UnderBlock | Verdict::OverBlock | Verdict::Contract if !must => {
             MutantFate::BelowMust
         }

@@ -1,10 +1,10 @@
 //! The plan: cases that are run, cases that are not, and the reason ([`RunPlan`]).
 
-use std::collections::{HashMap, HashSet};
+use std::collections::{BTreeMap, HashMap, HashSet};
 use std::sync::Arc;
 
 use boxproof_cases::case::{HostPlatform, ToolVersion};
-use boxproof_cases::{Case, Suite};
+use boxproof_cases::{Capability, Case, Suite};
 use boxproof_reports::Verdict;
 
 use crate::backend::Backend;
@@ -59,7 +59,12 @@ pub struct PlanOptions {
     pub all: bool,
     /// The pairs of case and backend that are planned.
     pub scope: PairScope,
+    /// The cases that are run where a backend does not claim what they are about.
+    pub plain: PlainCases,
 }
+
+/// One case a capability.
+pub type PlainCases = BTreeMap<Capability, String>;
 
 /// The pairs of case and backend that a plan holds.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
@@ -149,9 +154,25 @@ fn decide(
         return skip(Verdict::Skipped, NOT_INSTALLED);
     }
     match case.needs.iter().find(|needed| !backend.answers_for(needed)) {
+        Some(_) if unclaimed(case, backend, &options.plain).is_some() => PlannedAction::Run,
         Some(needed) if !options.all => skip(Verdict::Unsupported, needed.name()),
         _ => PlannedAction::Run,
     }
+}
+
+/// Returns the one capability that `backend` lacks for `case`, if the case is the one of `plain` that
+/// asks for it.
+pub fn unclaimed<'a>(
+    case: &'a Case,
+    backend: &Backend,
+    plain: &PlainCases,
+) -> Option<&'a Capability> {
+    let mut lacking = case.needs.iter().filter(|needed| !backend.answers_for(needed));
+    let capability = lacking.next()?;
+    let is_alone = lacking.next().is_none();
+    let is_act = case.question().is_none() && case.channel().is_none();
+    let is_plain = || plain.get(capability).is_some_and(|id| id == case.id.as_str());
+    (is_act && is_alone && is_plain()).then_some(capability)
 }
 
 /// Names a tool that is too old, with the version found and the one that is wanted.
@@ -171,11 +192,10 @@ mod tests {
     use crate::host::ProcessBounds;
     use crate::observability::Observability;
     use crate::selection::SlowCases;
-    use boxproof_cases::Capability;
     use boxproof_cases::case::{ExpectedDecision, HostFact};
     use boxproof_cases::protocol::ClaimLevel;
     use rstest::rstest;
-    use std::collections::{BTreeMap, BTreeSet};
+    use std::collections::BTreeSet;
     use std::path::PathBuf;
 
     const OTHER: &str = if cfg!(target_os = "macos") { "linux" } else { "macos" };
@@ -254,6 +274,33 @@ mod tests {
     #[case("host: [node]\nplatforms: [OTHER]", "not-applicable(platform)")]
     fn each_reason_is_reached(#[case] extra: &str, #[case] what: &str) {
         assert_eq!(planned(extra, false, false), what);
+    }
+
+    #[rstest]
+    #[case::of_another_case("needs: [net.none]", "fs/other", "unsupported(net.none)")]
+    #[case::of_this_one("needs: [net.none]", "fs/case", "run")]
+    #[case::beside_what_is_claimed("needs: [fs.write, net.none]", "fs/case", "run")]
+    #[case::beside_another_gap(
+        "needs: [fs.read_allowlist, net.none]",
+        "fs/case",
+        "unsupported(fs.read_allowlist)"
+    )]
+    #[case::on_another_host("needs: [net.none]\nhost: [node]", "fs/case", "not-applicable(node)")]
+    fn one_plain_case_is_run_where_its_capability_is_not_claimed(
+        #[case] extra: &str,
+        #[case] plain: &str,
+        #[case] what: &str,
+    ) {
+        let plain = PlainCases::from([(Capability::new("net.none").unwrap(), plain.to_owned())]);
+        let options = PlanOptions { plain, ..PlanOptions::default() };
+        let selection = CaseSelection::new::<&str>(&[], SlowCases::ByIdOnly).unwrap();
+        let (suite, host) = (suite(extra), HostFacts::default());
+        let plan = super::plan(&suite, &selection, &[backend(false)], &host, &options);
+        let found = match &plan.cases[0].what {
+            PlannedAction::Run => "run".to_owned(),
+            PlannedAction::Skip { verdict, reason } => format!("{verdict}({reason})"),
+        };
+        assert_eq!(found, what);
     }
 
     #[rstest]

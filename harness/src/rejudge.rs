@@ -13,7 +13,7 @@ use crate::blind;
 use crate::collect::evidence::{NOT_EXECUTED, read};
 use crate::collect::{earlier_try, told_look, with_judgement};
 use crate::execution::CaseExecution;
-use crate::judge::{LookedAgain, judge, look_again, set_beside};
+use crate::judge::{self, LookedAgain, judge, look_again, set_beside};
 
 /// A record that cannot be judged again.
 #[derive(Debug, Error)]
@@ -118,6 +118,11 @@ fn derive(row: &CaseRow, cases: &HashMap<String, Case>) -> Result<Option<CaseRow
         Ok(earlier_try(&(seen, judgement)))
     });
     let earlier = earlier.collect::<Result<Vec<_>, String>>()?;
+    // The reason of what is asked where it is not claimed is the capability.
+    let judgement = match case.needs.iter().find(|needed| needed.name() == row.reason) {
+        Some(capability) => judge::unclaimed(case, judgement, capability),
+        None => judgement,
+    };
     let row = CaseRow { earlier, blind, ..row.clone() };
     Ok(Some(with_judgement(row, &last, &judgement)))
 }

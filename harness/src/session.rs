@@ -90,7 +90,11 @@ pub fn conduct(
         eprintln!("boxproof: {warning}");
     }
     let host = HostFacts::detect(&scratch.path, tools);
-    let options = PlanOptions { all: request.all, scope: request.scope.clone() };
+    let options = PlanOptions {
+        all: request.all,
+        scope: request.scope.clone(),
+        plain: request.plain.clone(),
+    };
     let plan = plan(&request.suite, &request.selection, &request.backends, &host, &options);
     let user = if host.uid == 0 { UserKind::Root } else { UserKind::Ordinary };
     let setting = |backend: &Backend| RunSetting {
@@ -359,6 +363,7 @@ fn worth_another(judgement: &Judgement) -> bool {
     [Reason::Timing, Reason::SetupFailed, Reason::Host]
         .map(Reason::code)
         .contains(&judgement.reason.as_str())
+        || judgement.verdict == Verdict::ProbeBroken
         || judgement.verdict == Verdict::Inconclusive && !judgement.reason.contains("timed-out")
 }
 

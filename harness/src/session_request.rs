@@ -6,7 +6,7 @@ use boxproof_cases::{FrozenSet, Suite};
 
 use crate::backend::Backend;
 use crate::blind::SampleShare;
-use crate::plan::PairScope;
+use crate::plan::{PairScope, PlainCases};
 use crate::selection::CaseSelection;
 
 /// The request for a run.
@@ -20,6 +20,8 @@ pub struct SessionRequest {
     pub backends: Vec<Backend>,
     /// True if cases are run even where the backend does not claim what they need.
     pub all: bool,
+    /// The cases that are run where a backend does not claim what they are about; none by default.
+    pub plain: PlainCases,
     /// The pairs of case and backend that are run.
     pub scope: PairScope,
     /// True if failures below `must` count; recorded in the header.

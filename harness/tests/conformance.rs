@@ -120,6 +120,7 @@ fn request(suite: &Suite, wanted: &[String], backend: Backend) -> SessionRequest
         selection: selection.unwrap_or_else(|error| broken(&error)),
         backends: vec![backend],
         all: false,
+        plain: Default::default(),
         scope: PairScope::Every,
         strict: false,
         jobs: None,

@@ -20,6 +20,8 @@ pub struct CapabilityClaim<'a> {
     pub failed: Vec<&'a str>,
     /// How many of them failed as known.
     pub known: usize,
+    /// True if a case about it, asked where it is not claimed, showed it.
+    pub contradicted: bool,
 }
 
 /// The standing of a claim against the results. The order is the order of reports.
@@ -91,7 +93,7 @@ impl CapabilityClaim<'_> {
         let PassedShare { passed, judged, unjudged } = self.share;
         let all_passed = judged > 0 && passed == judged;
         match self.level {
-            NOT_CLAIMED if all_passed => ClaimStanding::Works,
+            NOT_CLAIMED if all_passed || (judged == 0 && self.contradicted) => ClaimStanding::Works,
             NOT_CLAIMED => ClaimStanding::Absent,
             // What it lacks is what it does not claim.
             IN_PART if judged > 0 && self.failed.len() == self.known && !all_passed => {
@@ -126,7 +128,9 @@ pub fn all<'a>(
         let failing: Vec<_> = rows.iter().filter(|row| row.verdict.is_failure()).collect();
         let known = failing.iter().filter(|row| row.outcome == Outcome::Xfail).count();
         let failed = failing.iter().map(|row| row.id.as_str()).collect();
-        CapabilityClaim { capability, level, share: rows.into_iter().collect(), failed, known }
+        let contradicted = rows.iter().any(|row| row.verdict == Verdict::Contradiction);
+        let share = rows.into_iter().collect();
+        CapabilityClaim { capability, level, share, failed, known, contradicted }
     };
     needing.into_iter().map(claim).collect()
 }

@@ -22,8 +22,14 @@ pub enum Verdict {
     Contract,
     /// Something outlived the run or crossed into it.
     Leak,
+    /// The backend does what it does not claim; told, and no failure.
+    Contradiction,
+    /// The backend does not do what it does not claim.
+    Gap,
     /// Nothing was learnt.
     Inconclusive,
+    /// An effect could not be read.
+    ProbeBroken,
     /// The backend does not claim a capability the case needs.
     Unsupported,
     /// The host lacks a fact the case needs.
@@ -36,13 +42,16 @@ pub enum Verdict {
 
 impl Verdict {
     /// Every verdict, in report order.
-    pub const ALL: [Self; 10] = [
+    pub const ALL: [Self; 13] = [
         Self::Pass,
         Self::UnderBlock,
         Self::OverBlock,
         Self::Contract,
         Self::Leak,
+        Self::Contradiction,
+        Self::Gap,
         Self::Inconclusive,
+        Self::ProbeBroken,
         Self::Unsupported,
         Self::NotApplicable,
         Self::Skipped,
@@ -58,7 +67,10 @@ impl Verdict {
             Self::OverBlock => "over-block",
             Self::Contract => "contract",
             Self::Leak => "leak",
+            Self::Contradiction => "contradiction",
+            Self::Gap => "gap",
             Self::Inconclusive => "inconclusive",
+            Self::ProbeBroken => "probe-broken",
             Self::Unsupported => "unsupported",
             Self::NotApplicable => "not-applicable",
             Self::Skipped => "skipped",
@@ -81,7 +93,7 @@ impl Verdict {
     /// Returns whether the run failed to learn what it set out to learn.
     #[must_use]
     pub fn is_unlearnt(self) -> bool {
-        matches!(self, Self::Inconclusive | Self::Error)
+        matches!(self, Self::Inconclusive | Self::ProbeBroken | Self::Error)
     }
 }
 
@@ -142,8 +154,8 @@ mod tests {
         for verdict in Verdict::ALL {
             assert_eq!(serde_json::to_value(verdict).unwrap(), verdict.keyword());
         }
-        let words = "pass under-block over-block contract leak inconclusive unsupported \
-                     not-applicable skipped error";
+        let words = "pass under-block over-block contract leak contradiction gap inconclusive \
+                     probe-broken unsupported not-applicable skipped error";
         assert_eq!(Verdict::ALL.map(Verdict::keyword).join(" "), words);
         assert!(Verdict::ALL.is_sorted());
         for outcome in Outcome::ALL {
@@ -161,6 +173,6 @@ mod tests {
             words(Verdict::is_judged),
             ["pass", "under-block", "over-block", "contract", "leak"]
         );
-        assert_eq!(words(Verdict::is_unlearnt), ["inconclusive", "error"]);
+        assert_eq!(words(Verdict::is_unlearnt), ["inconclusive", "probe-broken", "error"]);
     }
 }

@@ -55,6 +55,7 @@ pub(super) fn run(args: AuditArgs) -> Result<i32, CliFailure> {
         selection,
         backends: backends(&specs.map(str::to_owned).collect::<Vec<_>>(), &SettledUser::own())?,
         all: true,
+        plain: Default::default(),
         scope: PairScope::Audited,
         strict: false,
         jobs: args.jobs,

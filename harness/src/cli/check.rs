@@ -91,6 +91,7 @@ fn rows(
             .map_err(|error| CliFailure::usage(error.to_string()))?,
         backends,
         all: false,
+        plain: Default::default(),
         scope: PairScope::Every,
         strict: false,
         jobs: None,
@@ -167,7 +168,7 @@ fn standing(
         CapabilityStanding::Fails
     } else if any(&[Verdict::Unsupported]) {
         CapabilityStanding::CannotBeAsked
-    } else if any(&[Verdict::Inconclusive, Verdict::Error]) {
+    } else if any(&[Verdict::Inconclusive, Verdict::ProbeBroken, Verdict::Error]) {
         CapabilityStanding::Unlearnt
     } else if failed.any(is_known) {
         CapabilityStanding::KnownFailure

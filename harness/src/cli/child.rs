@@ -46,6 +46,7 @@ fn arguments(asked: ChildRequest<'_>) -> Result<Vec<String>, CliFailure> {
         words.extend(["--backend".to_owned(), spec.clone()]);
     }
     words.extend(asked.user.into_iter().flat_map(|name| ["--user".to_owned(), name.to_owned()]));
+    words.push("--gaps".to_owned());
     if asked.cases.slow {
         words.push("--slow".to_owned());
     }

@@ -226,6 +226,7 @@ fn run_pairs(
         selection,
         backends,
         all: false,
+        plain: Default::default(),
         scope: PairScope::Listed(Arc::new(pairs)),
         strict: false,
         jobs: audit.jobs,

@@ -19,13 +19,13 @@ use super::user::{UserArgs, become_run_user};
 use super::{
     CaseArgs, CliFailure, FailureDetail, backends, note, print, records, terminal_options, unusable,
 };
-use crate::backend::{Backend, REFERENCE, SettledUser};
+use crate::backend::{Backend, REFERENCE, SettledUser, plain_cases};
 use crate::blind::SampleShare;
 use crate::case_sets;
 use crate::known::KnownFailures;
 use crate::output::ReportOutput;
 use crate::plain_file;
-use crate::plan::PairScope;
+use crate::plan::{PairScope, PlainCases};
 use crate::project::RunSettings;
 use crate::selection::{CaseSelection, parse_shard};
 use crate::session::{CompletedRun, RunConclusion, SessionRequest, conduct, tools_for};
@@ -65,6 +65,10 @@ pub(super) struct RunArgs {
     /// Run cases even where the backend does not claim what they need.
     #[arg(long)]
     all: bool,
+    /// Ask for what a backend does not claim as well, by one plain case a capability: `gap` where it
+    /// does not do it, `contradiction` where it does. `boxproof matrix` does so.
+    #[arg(long, conflicts_with = "all")]
+    gaps: bool,
     /// Run only part I of N of what is selected; `report` and `gate` merge the records of all parts.
     #[arg(long, value_name = "I/N", value_parser = parse_shard)]
     shard: Option<Shard>,
@@ -236,6 +240,7 @@ fn conclude(
         selection,
         backends,
         all: args.all,
+        plain: plain(args.gaps)?,
         scope: PairScope::Every,
         strict: args.strict,
         jobs: args.jobs,
@@ -249,6 +254,16 @@ fn conclude(
     };
     let mut follower = RunFollower::new(args.fail_fast.then_some(args.strict));
     Ok(conduct(&request, tools, &mut follower)?)
+}
+
+/// Returns the first plain case of each capability, if what is not claimed is asked for.
+fn plain(gaps: bool) -> Result<PlainCases, CliFailure> {
+    if !gaps {
+        return Ok(PlainCases::new());
+    }
+    let listed = plain_cases().map_err(|error| CliFailure::usage(error.to_string()))?;
+    let first = |(capability, ids): (_, Vec<String>)| Some((capability, ids.into_iter().next()?));
+    Ok(listed.into_iter().filter_map(first).collect())
 }
 
 /// Gives the only one of `backends` the known failures in `file`.

@@ -46,11 +46,11 @@ pub(super) fn counts(
         Some(ArmRecord::Done(control)) => control.distrust.clone(),
         _ => None,
     };
-    let why = confined.distrust.clone().or(control).or_else(|| unread(confined));
-    why.map_or(Ok(()), |why| {
+    if let Some(why) = confined.distrust.clone().or(control) {
         let message = format!("what was seen does not count: {why}");
-        Err(VerdictFinding::error(Reason::Harness, message))
-    })
+        return Err(VerdictFinding::error(Reason::Harness, message));
+    }
+    unread(confined).map_or(Ok(()), |why| Err(VerdictFinding::unread(why)))
 }
 
 /// Names an oracle that could not be read, with the reason, if there is one.

@@ -20,6 +20,8 @@ pub(super) enum Infeasible {
     TimedOut,
     /// No evidence shows the outcome.
     Unseen(String),
+    /// An effect could not be read.
+    Unread(String),
 }
 
 impl Infeasible {
@@ -27,6 +29,7 @@ impl Infeasible {
     pub(super) fn why(&self) -> &str {
         match self {
             Self::Refused(why)
+            | Self::Unread(why)
             | Self::SetUp(why)
             | Self::Inexpressible(why)
             | Self::Unseen(why) => why,
@@ -79,8 +82,8 @@ fn ended_well(case: &Case, run: &RunReport) -> Result<(), String> {
 
 fn complete(case: &Case, report: &ArmReport) -> Result<(), Infeasible> {
     let missing = runs_missing(case, report).or_else(|| reading_missing(case, report));
-    let missing = missing.or_else(|| evidence::unread(report));
-    missing.map_or(Ok(()), |why| Err(Infeasible::Unseen(why)))
+    missing.map_or(Ok(()), |why| Err(Infeasible::Unseen(why)))?;
+    evidence::unread(report).map_or(Ok(()), |why| Err(Infeasible::Unread(why)))
 }
 
 /// Describes a wrong number of runs, if the number is wrong.

@@ -34,6 +34,8 @@ reasons! {
     Inexpressible = "inexpressible",
     /// The harness did not do or see what it should have.
     Harness = "harness",
+    /// An effect could not be read.
+    Unread = "unread",
     /// The host was short of something that the arm needs.
     Host = "host",
     /// The sandbox could not be built.
@@ -145,6 +147,10 @@ impl VerdictFinding {
         Self::new(Verdict::Inconclusive, reason, message)
     }
 
+    pub(super) fn unread(message: impl Into<String>) -> Self {
+        Self::new(Verdict::ProbeBroken, Reason::Unread, message)
+    }
+
     /// Appends the message of `other`.
     pub(super) fn and(self, other: &Self) -> Self {
         let message = format!("{}; besides, {}", self.message, other.message);
@@ -164,7 +170,7 @@ impl VerdictFinding {
             Verdict::UnderBlock => 0,
             Verdict::Leak => 1,
             Verdict::OverBlock | Verdict::Contract => 2,
-            Verdict::Error => 3,
+            Verdict::Error | Verdict::ProbeBroken => 3,
             _ => 4,
         }
     }

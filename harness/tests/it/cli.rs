@@ -81,6 +81,15 @@ fn a_backend_that_claims_nothing_is_4() {
 }
 
 #[test]
+fn what_is_not_claimed_is_asked_by_a_plain_case_alone() {
+    let place = Place::new();
+    place.write("humble.yaml", CLAIMS_NOTHING);
+    let humble = place.arg("humble.yaml");
+    let ran = place.run(&["run", "--backend", &humble, "--gaps", "net/tcp4", "net/tcp6"]);
+    assert_eq!(ran.exits(4).last_line(), "2 cases: 0 pass, 1 gap, 1 unsupported");
+}
+
+#[test]
 fn a_backend_that_is_not_installed_is_3_unless_it_may_be() {
     let place = Place::with(&[("exec/works", WORKS)]);
     place.write("jail.yaml", NOT_INSTALLED);

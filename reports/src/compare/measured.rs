@@ -16,14 +16,17 @@ pub struct MeasuredProbe {
 
 /// The verdicts by weight, heaviest first: failures, verdicts that were not learnt, passes, and
 /// cases that were not asked.
-const WEIGHT: [Verdict; 10] = [
+const WEIGHT: [Verdict; 13] = [
     Verdict::UnderBlock,
     Verdict::Leak,
     Verdict::OverBlock,
     Verdict::Contract,
     Verdict::Error,
+    Verdict::ProbeBroken,
     Verdict::Inconclusive,
     Verdict::Pass,
+    Verdict::Contradiction,
+    Verdict::Gap,
     Verdict::Unsupported,
     Verdict::NotApplicable,
     Verdict::Skipped,

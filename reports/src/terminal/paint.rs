@@ -37,8 +37,12 @@ fn colour(verdict: Verdict) -> Ansi {
         Verdict::UnderBlock | Verdict::OverBlock | Verdict::Contract | Verdict::Leak => {
             AnsiColor::Red.on_default().bold()
         }
-        Verdict::Inconclusive | Verdict::Error => AnsiColor::Yellow.on_default(),
-        Verdict::Unsupported | Verdict::NotApplicable | Verdict::Skipped => Ansi::new().dimmed(),
+        Verdict::Contradiction | Verdict::Inconclusive | Verdict::ProbeBroken | Verdict::Error => {
+            AnsiColor::Yellow.on_default()
+        }
+        Verdict::Gap | Verdict::Unsupported | Verdict::NotApplicable | Verdict::Skipped => {
+            Ansi::new().dimmed()
+        }
     }
 }
 
@@ -50,7 +54,10 @@ pub(super) fn short_word(verdict: Verdict) -> &'static str {
         Verdict::OverBlock => "OVER",
         Verdict::Contract => "CONTR",
         Verdict::Leak => "LEAK",
+        Verdict::Contradiction => "contra",
+        Verdict::Gap => "gap",
         Verdict::Inconclusive => "incon",
+        Verdict::ProbeBroken => "probe",
         Verdict::Unsupported => "unsup",
         Verdict::NotApplicable => "n/a",
         Verdict::Skipped => "skip",

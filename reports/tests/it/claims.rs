@@ -212,3 +212,15 @@ fn every_format_tells_the_same() {
         assert!(mark.lines().any(|found| found == line), "{line:?} in\n{mark}");
     }
 }
+
+/// A case that is asked where nothing is claimed shows the capability, or the lack of it.
+#[rstest]
+#[case::shown(Verdict::Contradiction, ClaimStanding::Works)]
+#[case::lacking(Verdict::Gap, ClaimStanding::Absent)]
+fn what_is_asked_without_a_claim_is_told(
+    #[case] verdict: Verdict,
+    #[case] standing: ClaimStanding,
+) {
+    let rows = [needing(verdict), needing(Verdict::Unsupported)];
+    assert_eq!(all(&claims(&[("cap", "none")]), rows.iter())[0].standing(), standing);
+}

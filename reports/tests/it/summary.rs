@@ -23,8 +23,9 @@ fn counts_are_in_report_order_whatever_the_order_of_rows() {
     rows.push(bad("fs/b", "box", Verdict::UnderBlock, "x"));
     assert_eq!(
         summary_line(&rows),
-        "11 cases: 1 pass, 2 under-block, 1 over-block, 1 contract, 1 leak, 1 inconclusive, \
-         1 unsupported, 1 not-applicable, 1 skipped, 1 error"
+        "14 cases: 1 pass, 2 under-block, 1 over-block, 1 contract, 1 leak, 1 contradiction, \
+         1 gap, 1 inconclusive, 1 probe-broken, 1 unsupported, 1 not-applicable, 1 skipped, \
+         1 error"
     );
 }
 

@@ -85,11 +85,11 @@ fn spoilt_evidence() -> Vec<Row> {
         row("a directory of the arm is gone, and the oracles hold", CONTAINED, |e| confined(e).spoilt.push("$HOME is gone".into()), UnderBlock, Reason::Oracle),
         row("the run's directory is closed, as a control shows, too", DENIED, |e| for arm in both(e) { arm.spoilt.push("$RUN has mode 0000 instead of 0755".into()) }, UnderBlock, Reason::Oracle),
         row("the workspace of an allowed act is gone", ALLOWED, |e| confined(e).spoilt.push("$WS is gone".into()), Contract, Reason::Tree),
-        row("an oracle could not be read", DENIED, |e| unread(confined(e)), Verdict::Error, Reason::Harness),
-        row("an oracle could not be read, and the act reports success", DENIED, |e| { unread(confined(e)); saw(e, ActOutcome::Succeeded) }, Verdict::Error, Reason::Harness),
-        row("the oracle of an allowed act could not be read", ALLOWED, |e| unread(confined(e)), Verdict::Error, Reason::Harness),
-        row("an oracle could not be read without a sandbox", DENIED, |e| unread(arm(&mut e.control)), Verdict::Inconclusive, Reason::ControlFailed),
-        row("an oracle could not be read under the twin", DENIED, |e| unread(arm(&mut e.twin)), Verdict::Inconclusive, Reason::TwinFailed),
+        row("an oracle could not be read", DENIED, |e| unread(confined(e)), Verdict::ProbeBroken, Reason::Unread),
+        row("an oracle could not be read, and the act reports success", DENIED, |e| { unread(confined(e)); saw(e, ActOutcome::Succeeded) }, Verdict::ProbeBroken, Reason::Unread),
+        row("the oracle of an allowed act could not be read", ALLOWED, |e| unread(confined(e)), Verdict::ProbeBroken, Reason::Unread),
+        row("an oracle could not be read without a sandbox", DENIED, |e| unread(arm(&mut e.control)), Verdict::ProbeBroken, Reason::Unread),
+        row("an oracle could not be read under the twin", DENIED, |e| unread(arm(&mut e.twin)), Verdict::ProbeBroken, Reason::Unread),
         row("a directory was not seen whole", ALLOWED, |e| confined(e).unseen.push("$WS: a: Input/output error".into()), Verdict::Error, Reason::Harness),
         row("a directory with more entries than one look takes", ALLOWED, |e| confined(e).unseen.push("$HOME: there are more than 50000 entries".into()), Leak, Reason::Residue),
         row("such a directory, and the act timed out", ALLOWED, |e| { confined(e).unseen.push("$HOME: there are more than 50000 entries".into()); confined(e).runs[0].exit = ProcessExit::TimedOut }, Leak, Reason::Residue),
@@ -372,8 +372,8 @@ fn the_rows_reach_every_reason_and_every_verdict_of_the_judge() {
     let all: BTreeSet<Reason> = Reason::ALL.iter().copied().collect();
     assert_eq!(reached, all);
     let verdicts: BTreeSet<Verdict> = rows().map(|row| row.3).collect();
-    // These two are decided when the run is planned.
-    let planned = [Verdict::NotApplicable, Verdict::Skipped];
+    // The first two are decided when the run is planned, the others are of what is not claimed.
+    let planned = [Verdict::NotApplicable, Verdict::Skipped, Verdict::Contradiction, Verdict::Gap];
     assert_eq!(verdicts, Verdict::ALL.into_iter().filter(|v| !planned.contains(v)).collect());
 }
 
