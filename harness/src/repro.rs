@@ -104,7 +104,7 @@ pub fn obstacle(case: &Case, backend: &Backend) -> Option<String> {
         ),
         (
             case.during.len() > 1 || !case.during.iter().all(is_plain_signal),
-            "what happens meanwhile is more than one signal to the backend when the act is ready",
+            "what happens meanwhile is more than one signal to the backend or its group when the act is ready",
         ),
         (
             texts().any(|text| text.contains('\0')),
@@ -122,7 +122,10 @@ fn about_terminal(oracle: &Oracle) -> bool {
 fn is_plain_signal(during: &DuringEvent) -> bool {
     during.when == Moment::Ready
         && during.after_ms == 0
-        && matches!(during.what, BackendStimulus::Signal(_, SignalTarget::Backend))
+        && matches!(
+            during.what,
+            BackendStimulus::Signal(_, SignalTarget::Backend | SignalTarget::Group)
+        )
 }
 
 /// Returns the script.

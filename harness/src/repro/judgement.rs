@@ -2,7 +2,8 @@
 
 use boxproof_cases::Case;
 use boxproof_cases::case::{
-    BackendStimulus, Compare, Denial, ExitExpect, ExpectedDecision, Oracle, StreamExpect,
+    BackendStimulus, Compare, Denial, ExitExpect, ExpectedDecision, Oracle, SignalTarget,
+    StreamExpect,
 };
 use nix::sys::signal::Signal;
 
@@ -22,9 +23,11 @@ pub(super) fn settings(case: &Case, besides: &[&str]) -> String {
     let compared = |what| u8::from(case.expect.compare.contains(&what));
     let asks = u8::from(case.asks_for_survivors());
     let signal = case.during.first().map(|during| &during.what);
-    let signal = match signal {
-        Some(BackendStimulus::Signal(name, _)) => name.as_str(),
-        _ => "",
+    let (signal, group) = match signal {
+        Some(BackendStimulus::Signal(name, target)) => {
+            (name.as_str(), if *target == SignalTarget::Group { "1" } else { "" })
+        }
+        _ => ("", ""),
     };
     let mut reasons = match decision {
         ExpectedDecision::Denied(denial) | ExpectedDecision::Contained(denial) => reasons(denial),
@@ -35,7 +38,7 @@ pub(super) fn settings(case: &Case, besides: &[&str]) -> String {
     format!(
         "kind={kind} decision={} negative={negative} wanted_exit={} last={} may_fail='{}'\n\
          compare_exit={} compare_stdout={} compare_tree={} asks_for_survivors={asks} \
-         signal={signal} reasons='{reasons}'",
+         signal={signal} group={group} reasons='{reasons}'",
         decision.keyword(),
         wanted_exit(case),
         case.steps.len(),

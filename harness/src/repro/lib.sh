@@ -116,8 +116,9 @@ in_directory() {
     exec "$@"
 }
 
-# A shell starts what it does not wait for with these signals ignored; a launcher does not.
-by_default="perl -e \$SIG{INT}=\$SIG{QUIT}='DEFAULT';exec@ARGV"
+# A shell starts what it does not wait for with these signals ignored, and in its own group; a launcher
+# does not.
+by_default="perl -e \$SIG{INT}=\$SIG{QUIT}='DEFAULT';setpgrp;exec@ARGV"
 
 # step ARM NUMBER: one step; streams and code are kept under $work/ARM.NUMBER.
 step() {
@@ -129,7 +130,7 @@ step() {
         pid=$!
         within "$limit" is_ready || give_up "the act never said that it was ready"
         if says_ready; then ended=1; fi
-        kill -s "$signal" "$pid"
+        kill -s "$signal" -- "${group:+-}$pid"
         within "$limit" is_over || { lived=1 ended=''; kill -KILL "$pid" $(survivors) 2>/dev/null; }
         [ "$1$lived" != control1 ] || give_up "without a sandbox the act lives through $signal, too"
         wait "$pid" 2>/dev/null

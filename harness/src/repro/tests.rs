@@ -16,6 +16,10 @@ use crate::testing::{bare, case};
 )]
 #[case(
     "during: [{when: ready, signal: TERM, to: group}]\nact: {sh: 'true'}\nexpect: {allowed: {}}",
+    None
+)]
+#[case(
+    "during: [{when: ready, signal: TERM}, {when: {during: 1}, signal: KILL}]\nact: {sh: 'true'}\nexpect: {allowed: {}}",
     Some("more than one signal")
 )]
 fn what_a_shell_cannot_do_is_said(#[case] text: &str, #[case] why: Option<&str>) {

@@ -7,7 +7,7 @@ use std::process::Command;
 
 use crate::support::{BOXPROOF, DENIED, IMPOSSIBLE, Place, Ran, WORKS, has};
 use boxproof::arm_context::ArmContext;
-use boxproof::backend::{Backend, BackendKind, SettledUser, resolve};
+use boxproof::backend::{Backend, BackendKind, SettledUser, resolve, shipped_names};
 use boxproof::execution::ArmKind;
 use boxproof::repro::{ScriptSubject, obstacle, question_script, script};
 use boxproof::run::{render, render_question};
@@ -141,6 +141,17 @@ fn a_script_sends_signals_that_are_not_ignored(#[case] signal: &str) {
     let (cases, spec) = (place.arg("corpus"), place.arg("box.yaml"));
     let script = export(&place, &["fs/one", "--backend", &spec, "--cases", &cases]);
     has(&sh(&script, &[]).exits(0).stdout, "FAILS   no survivors: still runs");
+}
+
+#[test]
+fn a_script_sends_a_signal_to_the_group_of_the_backend() {
+    let group = ended(20).replace("signal: TERM", "signal: TERM, to: group");
+    let place = Place::with(&[("fs/one", &group)]);
+    place.write("box.yaml", &manifest("exec \"$@\""));
+    let (cases, spec) = (place.arg("corpus"), place.arg("box.yaml"));
+    let script = export(&place, &["fs/one", "--backend", &spec, "--cases", &cases]);
+    // Without a sandbox the signal reaches the background child, too.
+    has(&sh(&script, &[]).exits(2).stdout, "no survivors: nothing was left running");
 }
 
 /// Ends the command and all that it started, and has a code of its own for that.
@@ -362,6 +373,68 @@ fn every_case_has_a_script_or_says_why_not() {
     are_read(&place, &texts);
     // A case about times, terminals or hosts has none.
     assert!(written >= 3 * without && without > 0, "{written} scripts, {without} without");
+}
+
+/// Cases of every kind that shipped backends fail.
+const FAILED: [&str; 14] = [
+    "env/usual",
+    "exec/handler/int",
+    "exec/not-found/by-name",
+    "exec/returns/killed",
+    "exec/streams/order",
+    "fs/deny-write-parent-swap/replaced",
+    "fs/read-allow-list-open/programs",
+    "ipc/path-socket/direct",
+    "net/tcp-ways/fastopen",
+    "proc/inherited-write",
+    "proc/launcher-killed",
+    "protect/absent-beside/directory",
+    "protect/home/moved",
+    "work/modes",
+];
+
+/// A script runs where it is exported to; what it was rendered in is gone by then.
+#[test]
+fn the_scripts_of_shipped_backends_know_no_directory_of_their_rendering() {
+    let suite = Suite::embedded().unwrap();
+    let scene = tempfile::tempdir_in("/dev/shm").unwrap();
+    let probe = scene.path().join("probe-confined/boxprobe");
+    std::fs::create_dir(probe.parent().unwrap()).unwrap();
+    std::os::unix::fs::symlink(BOXPROOF, &probe).unwrap();
+    let directory = scene.path().join("confined");
+    std::fs::create_dir(&directory).unwrap();
+    let context = ArmContext {
+        directory: &directory,
+        probe: &probe,
+        run_id: "bxtest",
+        boss: None,
+        own_mounts: false,
+    };
+    let place = scene.path().to_str().unwrap();
+    let failed = |case: &&Case| FAILED.contains(&case.id.as_str());
+    let cases: Vec<&Case> = suite.cases.iter().filter(failed).collect();
+    assert_eq!(cases.len(), FAILED.len());
+    for name in shipped_names() {
+        let backend = resolve(name, Path::new(BOXPROOF), &SettledUser::root_as_asked()).unwrap();
+        if !matches!(backend.kind, BackendKind::Argv(_)) {
+            continue;
+        }
+        let askable = cases.iter().filter(|case| obstacle(case, &backend).is_none());
+        let texts: Vec<String> = askable
+            .filter_map(|case| {
+                let rendered = render(case, ArmKind::Confined, &backend, &context, 1500).ok()?;
+                let (arm, rendered, control) = (ArmKind::Confined, &rendered, None);
+                let (suite, backend, uid) = (&suite, &backend, 1500);
+                let subject = ScriptSubject { case, suite, backend, arm, rendered, control, uid };
+                script(&subject).ok()
+            })
+            .collect();
+        assert!(texts.len() > 4, "{name}: {} scripts", texts.len());
+        for text in texts {
+            let line = text.lines().find(|line| line.contains(place));
+            assert_eq!(line, None, "{name}: the script knows a directory that is gone");
+        }
+    }
 }
 
 /// Checks that a shell takes each of the scripts: all at once, as one shell for each takes long; one
