@@ -295,7 +295,7 @@ mod tests {
         let options = PlanOptions { plain, ..PlanOptions::default() };
         let selection = CaseSelection::new::<&str>(&[], SlowCases::ByIdOnly).unwrap();
         let (suite, host) = (suite(extra), HostFacts::default());
-        let plan = super::plan(&suite, &selection, &[backend(false)], &host, &options);
+        let plan = plan(&suite, &selection, &[backend(false)], &host, &options);
         let found = match &plan.cases[0].what {
             PlannedAction::Run => "run".to_owned(),
             PlannedAction::Skip { verdict, reason } => format!("{verdict}({reason})"),

@@ -120,7 +120,7 @@ fn derive(row: &CaseRow, cases: &HashMap<String, Case>) -> Result<Option<CaseRow
     let earlier = earlier.collect::<Result<Vec<_>, String>>()?;
     // The reason of what is asked where it is not claimed is the capability.
     let judgement = match case.needs.iter().find(|needed| needed.name() == row.reason) {
-        Some(capability) => judge::unclaimed(case, judgement, capability),
+        Some(capability) => judge::unclaimed(case, &judgement, capability),
         None => judgement,
     };
     let row = CaseRow { earlier, blind, ..row.clone() };

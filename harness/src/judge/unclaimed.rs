@@ -9,7 +9,7 @@ use super::Judgement;
 /// Returns `judgement` as a statement on `capability`, which the backend does not claim. An effect that
 /// gets through is a gap; a denial that holds, or an allowance that works, contradicts the manifest. A
 /// denial that refuses its own twin, too, tells neither.
-pub fn unclaimed(case: &Case, judgement: Judgement, capability: &Capability) -> Judgement {
+pub fn unclaimed(case: &Case, judgement: &Judgement, capability: &Capability) -> Judgement {
     use Verdict::{Contract, Contradiction, Gap, Leak, OverBlock, Pass, UnderBlock, Unsupported};
     let is_denial = case.expect.decision.is_negative();
     let verdict = match judgement.verdict {
@@ -26,7 +26,7 @@ pub fn unclaimed(case: &Case, judgement: Judgement, capability: &Capability) -> 
         }
         (_, why) => why.to_owned(),
     };
-    Judgement { verdict, reason: capability.to_string(), message, ..judgement }
+    Judgement { verdict, reason: capability.to_string(), message, twin: judgement.twin }
 }
 
 #[cfg(test)]
@@ -59,7 +59,7 @@ mod tests {
         let capability = Capability::new("net.none").unwrap();
         let (reason, message) = ("oracle".to_owned(), String::new());
         let judgement = Judgement { verdict: judged, reason, message, twin: TwinState::None };
-        let found = unclaimed(&case, judgement, &capability);
+        let found = unclaimed(&case, &judgement, &capability);
         assert_eq!((found.verdict, found.reason.as_str()), (verdict, "net.none"));
     }
 }

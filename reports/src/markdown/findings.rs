@@ -10,14 +10,34 @@ use crate::text::earlier_words;
 
 /// One table a kind of finding.
 pub(super) fn tables(matrix: &Matrix<'_>) -> Vec<PageBlock> {
-    FindingKind::ALL.into_iter().map(|kind| table(matrix, kind, &findings(matrix, kind))).collect()
+    FindingKind::ALL.into_iter().map(|kind| table(matrix, kind, &listed(matrix, kind))).collect()
+}
+
+/// The backend that confines nothing.
+const BASELINE: &str = "none";
+
+/// Returns the findings of `kind`. What the baseline fails is no news beside another backend.
+fn listed<'a>(matrix: &Matrix<'a>, kind: FindingKind) -> Vec<Finding<'a>> {
+    let is_baseline = |column: usize| matrix.columns[column].backend.name == BASELINE;
+    let alone = (0..matrix.columns.len()).all(is_baseline);
+    let found = findings(matrix, kind).into_iter();
+    found.filter(|finding| alone || !is_baseline(finding.column)).collect()
+}
+
+/// Returns the sentence about the findings of the baseline that the table leaves out.
+fn left_out(matrix: &Matrix<'_>, kind: FindingKind, listed: usize) -> String {
+    match findings(matrix, kind).len() - listed {
+        0 => String::new(),
+        count => format!("Besides, {count} of `{BASELINE}`, which confines nothing.\n\n"),
+    }
 }
 
 fn table(matrix: &Matrix<'_>, kind: FindingKind, found: &[Finding<'_>]) -> PageBlock {
     let open = format!(
-        "### {} ({})\n\n| case | backend | verdict | level | why |\n|---|---|---|---|---|\n",
+        "### {} ({})\n\n{}| case | backend | verdict | level | why |\n|---|---|---|---|---|\n",
         capitalized(kind.heading()),
-        found.len()
+        found.len(),
+        left_out(matrix, kind, found.len())
     );
     let items = found.iter().map(|finding| row(matrix, finding)).collect();
     PageBlock { sort: BlockKind::Finding, open, items, close: "\n".to_owned() }
@@ -47,7 +67,7 @@ fn why(row: &CaseRow) -> String {
 pub(super) fn details(matrix: &Matrix<'_>) -> Vec<PageBlock> {
     let kinds = FindingKind::ALL.into_iter().filter(|kind| *kind != FindingKind::Known);
     let items: Vec<String> = kinds
-        .flat_map(|kind| findings(matrix, kind).into_iter().map(move |f| (kind, f)))
+        .flat_map(|kind| listed(matrix, kind).into_iter().map(move |f| (kind, f)))
         .map(|(kind, finding)| detail(matrix, kind, &finding))
         .collect();
     let open = "### In detail\n\n".to_owned();

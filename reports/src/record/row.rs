@@ -55,7 +55,7 @@ pub struct CaseRow {
     pub duration_ms: f64,
     /// The purpose of the case, one sentence.
     pub purpose: String,
-    /// The question of the case; absent in format 1.
+    /// The question of the case; absent in format 1, and of a case that was not run.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub asked: Option<CaseQuestion>,
     /// Every execution of the act, in the order they ran; empty when nothing ran.

@@ -83,3 +83,21 @@ fn the_note_has_its_room_whatever_the_budget() {
         assert!(!page.contains("the rest of this page"), "{budget}: the end was cut too");
     }
 }
+
+/// What the baseline fails is counted beside other backends, and listed where it is alone.
+#[rstest]
+#[case::beside(&["none", "box"], 1, true)]
+#[case::alone(&["none"], 1, false)]
+#[case::absent(&["box"], 1, false)]
+fn the_baseline_is_not_listed_beside_others(
+    #[case] names: &[&str],
+    #[case] listed: usize,
+    #[case] told: bool,
+) {
+    let infos: Vec<_> = names.iter().map(|name| backend(name)).collect();
+    let rows: Vec<_> =
+        names.iter().map(|name| bad("fs/a", name, Verdict::UnderBlock, "oracle")).collect();
+    let page = page(&run(&header(&infos, &rows), &rows), 65_535);
+    assert_eq!(count(&page, "| under-block | must |"), listed, "{page}");
+    assert_eq!(page.contains("Besides, 1 of `none`"), told, "{page}");
+}
