@@ -40,7 +40,8 @@ fn line(column: &MatrixColumn<'_>, rows: &[&CaseRow]) -> String {
     let tally: OutcomeTally = rows.iter().copied().collect();
     let must: PassedShare = rows.iter().copied().filter(|row| row.level == Level::Must).collect();
     let failures = FAILURES.map(|verdict| tally.count(verdict).to_string());
-    let unlearnt = tally.count(Verdict::Inconclusive) + tally.count(Verdict::Error);
+    let unlearnt = [Verdict::Inconclusive, Verdict::ProbeBroken, Verdict::Error];
+    let unlearnt: u64 = unlearnt.into_iter().map(|verdict| tally.count(verdict)).sum();
     let unasked = tally.total() - tally.judged() - unlearnt;
     let figures =
         [column.header.user.kind.keyword().to_owned(), format!("{}/{}", must.passed, must.judged)];

@@ -101,3 +101,14 @@ fn the_baseline_is_not_listed_beside_others(
     assert_eq!(count(&page, "| under-block | must |"), listed, "{page}");
     assert_eq!(page.contains("Besides, 1 of `none`"), told, "{page}");
 }
+
+#[rstest]
+#[case(Verdict::Inconclusive)]
+#[case(Verdict::ProbeBroken)]
+#[case(Verdict::Error)]
+fn what_taught_nothing_is_not_learnt_in_the_summary(#[case] verdict: Verdict) {
+    let rows = [bad("fs/a", "box", verdict, "why")];
+    let run = run(&header(&[backend("box")], &rows), &rows);
+    let page = markdown::summary(&merge(std::slice::from_ref(&run)).unwrap());
+    assert!(page.contains("| 0 | 0 | 0 | 0 | 0 | 1 |"), "{page}");
+}
