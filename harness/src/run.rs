@@ -429,6 +429,7 @@ impl Runner<'_> {
             home: &home,
             uid: self.uid,
             probe: self.scene.probe,
+            unprotects: unasked::unprotects(self, (step, request), workspace)?,
             base_env: &env,
             documents: documents.as_ref(),
             settings: settings.as_ref().map(|(document, reading)| (document, *reading)),

@@ -70,6 +70,7 @@ impl Start {
             home: &directory,
             uid: nix::unistd::geteuid().as_raw(),
             probe: Path::new("/bin/true"),
+            unprotects: false,
             base_env: &env,
             documents: None,
             settings: None,

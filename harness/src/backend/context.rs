@@ -31,6 +31,7 @@ pub(super) const VARIABLES: &[&str] = &[
     "home",
     "state",
     "uid",
+    "unprotects",
 ];
 
 /// The variables of one request.
@@ -71,6 +72,7 @@ pub(super) fn template_context(
         home => ctx.home.to_str(),
         state => ctx.state.to_str(),
         uid => ctx.uid,
+        unprotects => ctx.unprotects,
     })
 }
 

@@ -27,6 +27,8 @@ pub struct LaunchContext<'a> {
     pub uid: u32,
     /// The probe program, which every command may have to run.
     pub probe: &'a Path,
+    /// True for a twin that is wider by taking back the protection of names.
+    pub unprotects: bool,
     /// The launcher's environment.
     pub base_env: &'a BTreeMap<String, String>,
     /// The documents that a native request asks for in place of the policy.

@@ -129,6 +129,7 @@ fn rendered_as(
         home: place,
         uid,
         probe: place,
+        unprotects: false,
         base_env: &base_env,
         documents: None,
         settings: None,

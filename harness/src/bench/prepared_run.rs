@@ -234,6 +234,7 @@ fn launch(
         home: directory,
         uid: nix::unistd::geteuid().as_raw(),
         probe: &places.probe,
+        unprotects: false,
         base_env: &env,
         documents: None,
         settings: None,

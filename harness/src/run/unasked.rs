@@ -1,9 +1,13 @@
-//! Cases that a backend of some kind cannot be asked. Main function: [`reason`].
+//! Cases that a backend of some kind cannot be asked. Main functions: [`reason`], [`unprotects`].
 
 use boxproof_cases::Case;
+use boxproof_cases::case::CaseStep;
+use boxproof_cases::protocol::{Protect, RunRequest};
 
+use super::Runner;
 use crate::backend::Backend;
 use crate::execution::ArmKind;
+use crate::workspace::ArmWorkspace;
 
 /// The reason not to ask a case that waits for output of a backend that holds it back.
 const UNHEARD: &str =
@@ -24,4 +28,20 @@ pub(super) fn reason(case: &Case, kind: ArmKind, backend: &Backend) -> Option<&'
     }
     let is_silent = backend.double().is_some_and(|double| !double.forges());
     (kind == ArmKind::Twin && is_silent).then_some(ONE_ANSWER)
+}
+
+/// Returns whether `request` is a twin's, and wider by taking back the protection of names.
+///
+/// # Errors
+/// An unknown variable in the case's own policy.
+pub(super) fn unprotects(
+    runner: &Runner<'_>,
+    (step, request): (&CaseStep, &RunRequest),
+    workspace: &ArmWorkspace,
+) -> Result<bool, String> {
+    if runner.kind != ArmKind::Twin || request.policy.protect != Protect::None {
+        return Ok(false);
+    }
+    let own = runner.policy_of(ArmKind::Confined, step, workspace)?;
+    Ok(own.protect != Protect::None)
 }

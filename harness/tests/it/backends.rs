@@ -77,6 +77,7 @@ fn launch(backend: &Backend) -> LaunchPlan {
         home: Path::new("/h"),
         uid: 7,
         probe: Path::new("/p/probe"),
+        unprotects: false,
         base_env: &base_env,
         documents: None,
         settings: None,

@@ -99,6 +99,7 @@ impl Scene {
             home: &self.at("home"),
             uid,
             probe: &self.at("probe"),
+            unprotects: false,
             base_env: &base_env,
             documents: None,
             settings: None,

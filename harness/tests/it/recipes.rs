@@ -61,6 +61,7 @@ impl Scene {
             home: &self.at("home"),
             uid: 1500,
             probe: &self.at("probe/boxprobe"),
+            unprotects: false,
             base_env: &base_env,
             documents: None,
             settings: None,
