@@ -34,6 +34,7 @@ mod protocol_page;
 mod published;
 mod recipes;
 mod repro;
+mod repro_arms;
 mod results;
 mod settings;
 #[cfg(target_os = "linux")]
