@@ -10,5 +10,7 @@ pub(crate) use packets::{
     ControlCommand, ControlEvent, FailedStep, InitReport, UnreachableCounts, hand_over, next_order,
     next_report, pair, post,
 };
-pub(crate) use refused_call::{ObservedChange, RefusedCall, RefusedObject};
+pub(crate) use refused_call::{
+    ObservedChange, ProcessFate, RefusalNotice, RefusedCall, RefusedFate, RefusedObject,
+};
 pub(crate) use running_sandbox::RunningSandbox;

@@ -26,9 +26,11 @@ use std::os::unix::fs::{MetadataExt, PermissionsExt};
 use std::path::{Path, PathBuf};
 
 use boxproof_cases::protocol::{AlsoBlocked, Blocked, Command, Mode, Policy, Stage};
+use nix::errno::Errno;
 use nix::sys::signal::Signal;
 use nix::unistd::{AccessFlags, access};
 
+use crate::control::ProcessFate;
 use crate::egress::{self, DeniedHost};
 use crate::host::ProtectedPaths;
 use crate::policy::path_rules::PathRules;
@@ -50,6 +52,26 @@ const END: usize = 32 * 1024;
 /// Characters of a reason at most.
 const REASON: usize = 400;
 
+/// A change of `place` that was refused.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) struct RefusedChange {
+    pub(crate) place: PathBuf,
+    pub(crate) errno: Errno,
+    pub(crate) pid: Option<i32>,
+    /// The name of that process.
+    pub(crate) program: Option<String>,
+    /// None where the kernel does not tell of the ends of processes.
+    pub(crate) fate: Option<ProcessFate>,
+}
+
+/// A process that had no route to an address; its members are those of a [`RefusedChange`].
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) struct UnroutedProcess {
+    pub(crate) pid: Option<i32>,
+    pub(crate) program: Option<String>,
+    pub(crate) fate: Option<ProcessFate>,
+}
+
 /// A run that is over.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct CompletedRun<'a> {
@@ -66,8 +88,10 @@ pub(crate) struct CompletedRun<'a> {
     pub(crate) stdout: &'a [u8],
     /// None where stderr was not captured.
     pub(crate) stderr: Option<&'a [u8]>,
-    /// Places at which the mechanism recorded a refused creation or removal.
-    pub(crate) refused: &'a [PathBuf],
+    /// Changes that were refused to the command, in their order.
+    pub(crate) refused: &'a [RefusedChange],
+    /// The processes that had no route to an address.
+    pub(crate) unrouted: &'a [UnroutedProcess],
     /// Bound sockets of the host that the mechanism kept the command from.
     pub(crate) sockets: &'a [PathBuf],
     /// Paths that protection covers beyond the names directly below the roots.
@@ -146,6 +170,7 @@ pub(crate) fn secrets<'a>(env: impl Iterator<Item = (&'a OsStr, &'a OsStr)>) -> 
 /// This host.
 pub(crate) const HOST: HostLookup<'static> = HostLookup {
     link: &|path| std::fs::read_link(path).ok(),
+    text: &short_text,
     there: &|path| path.symlink_metadata().is_ok(),
     runs: &|path| {
         path.metadata()
@@ -158,6 +183,13 @@ pub(crate) const HOST: HostLookup<'static> = HostLookup {
         near.map(|found| found.dev())
     },
 };
+
+/// Returns what the plain file at `path` holds, if that is short. It is only parsed.
+fn short_text(path: &Path) -> Option<String> {
+    let is_plain = path.metadata().ok().filter(std::fs::Metadata::is_file)?;
+    let is_short = is_plain.len() <= script::LONGEST as u64;
+    is_short.then(|| std::fs::read_to_string(path).ok())?
+}
 
 /// Returns whether the command died of SIGSYS, also where a shell reports it.
 fn is_a_filtered_call(run: &CompletedRun<'_>) -> bool {

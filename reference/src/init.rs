@@ -23,7 +23,7 @@ use command_group::{CommandGroup, OrphanState};
 
 use crate::control::{self, CommandContainment, InitReport, LaunchSpec};
 use crate::egress::ListenerHandoff;
-use crate::mediate::Mediation;
+use crate::mediate::{Mediation, ServedMediation};
 use crate::plan::ForbiddenNames;
 use crate::sys::{self, ChildEvents, ProcessHandle, ReleasePipe};
 
@@ -228,8 +228,10 @@ pub(crate) fn serve(mut inner: SandboxInit<'_>) -> io::Result<()> {
     // Only the command may hold its streams: a reader of them waits for the last holder.
     let SandboxInit { control, streams, .. } = inner;
     drop(streams);
-    let Some(command) = starting.conclude(&control, mediation)? else { return Ok(()) };
-    CommandGroup::led_by(command).counting().follow(&children, control.as_fd()).map(drop)
+    let Some((command, mediation)) = starting.conclude(&control, mediation)? else {
+        return Ok(());
+    };
+    CommandGroup::led_by(command).counting(mediation).follow(&children, control.as_fd()).map(drop)
 }
 
 /// Serves as an ordinary process beside the supervisor, which keeps its own streams and socket:
@@ -263,7 +265,7 @@ fn follow_beside(
     // From here on nothing may be allocated, and nothing of the caller's is there.
     leash.let_go();
     match command {
-        Some(command) => CommandGroup::led_by(command).follow(children, control.as_fd()),
+        Some((command, _)) => CommandGroup::led_by(command).follow(children, control.as_fd()),
         None => Ok(OrphanState::Unknown),
     }
 }
@@ -298,15 +300,13 @@ impl StartingCommand {
         mut self,
         control: &OwnedFd,
         mediation: Option<Mediation>,
-    ) -> io::Result<Option<Pid>> {
+    ) -> io::Result<Option<(Pid, Option<ServedMediation>)>> {
         let mut packet = Vec::new();
         self.status.read_to_end(&mut packet)?;
         if packet.is_empty() {
-            if let Some(mediation) = mediation {
-                mediation.serve()?;
-            }
+            let served = mediation.map(Mediation::serve).transpose()?;
             control::hand_over(control, InitReport::Started, &self.process)?;
-            return Ok(Some(self.command));
+            return Ok(Some((self.command, served)));
         }
         let report = InitReport::decode(&packet)
             .ok_or_else(|| io::Error::other("the command's set-up was cut short"))?;

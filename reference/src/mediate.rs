@@ -16,6 +16,7 @@ mod moves;
 mod observe;
 mod open;
 mod refusal_log;
+mod refused_processes;
 mod rules;
 mod serve;
 mod socket_calls;
@@ -24,4 +25,4 @@ mod sticky;
 mod walk;
 
 pub(crate) use denied_sockets::denied_sockets;
-pub(crate) use serve::Mediation;
+pub(crate) use serve::{Mediation, ServedMediation};

@@ -380,7 +380,7 @@ fn carry_out(
         Ok(running)
     };
     // Supervise: to the end of all its processes.
-    let mut heed = |call| collector.heed(&call);
+    let mut heed = |notice| collector.take(&notice);
     let told = told.map(|pipe| RefusalFeed::new(OwnedFd::from(pipe).into(), &mut heed));
     let bounds = RunBounds {
         timeout: order.run.timeout_ms.map(Duration::from_millis),

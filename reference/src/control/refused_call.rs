@@ -1,5 +1,5 @@
-//! A refused call of the command, as the inner stage tells the supervisor of it: [`RefusedCall`]. One is a
-//! line of JSON in a pipe.
+//! A refused call of the command, as the inner stage tells the supervisor of it ([`RefusedCall`]), and what
+//! became of its process. A notice is a line of JSON in a pipe.
 
 use std::io;
 
@@ -47,8 +47,38 @@ pub(crate) struct RefusedCall {
     pub(crate) at_ns: u64,
 }
 
-impl RefusedCall {
-    /// Encodes the call as a line.
+/// The end of a process that was refused something, in a run that failed.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+pub(crate) enum ProcessFate {
+    /// It, or a process between it and the command, did not fail, or was not waited for: the command did
+    /// not fail by it.
+    Apart,
+    /// It failed, as all between it and the command did.
+    Failed,
+    /// So it did, and it made nothing and no process was started after the refusal.
+    FailedLast,
+}
+
+/// The process of refused calls, and its end.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+pub(crate) struct RefusedFate {
+    /// The process, as the sandbox numbers it.
+    pub(crate) pid: i32,
+    /// Its end.
+    pub(crate) fate: ProcessFate,
+}
+
+/// A line of the pipe.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub(crate) enum RefusalNotice {
+    /// A call was refused.
+    Call(RefusedCall),
+    /// The command has failed.
+    Fate(RefusedFate),
+}
+
+impl RefusalNotice {
+    /// Encodes the notice as a line.
     pub(crate) fn encode(&self) -> io::Result<Vec<u8>> {
         let mut line = serde_json::to_vec(self)?;
         line.push(b'\n');
@@ -71,18 +101,18 @@ mod tests {
     #[test]
     fn a_call_is_one_line_whatever_its_path() {
         let path = WirePath::from(OsStr::from_bytes(b"/w/a\n\xff"));
-        let call = RefusedCall {
+        let call = RefusalNotice::Call(RefusedCall {
             name: "mkdirat".to_owned(),
             errno: 13,
             object: RefusedObject::Name(path),
             pid: Some(7),
             program: Some("a \"b\"\n".to_owned()),
             at_ns: 5,
-        };
+        });
         let line = call.encode().unwrap();
         let (end, rest) = line.split_last().unwrap();
         assert_eq!((*end, rest.contains(&b'\n')), (b'\n', false));
-        assert_eq!(RefusedCall::decode(rest), Some(call));
-        assert_eq!(RefusedCall::decode(b"{}"), None);
+        assert_eq!(RefusalNotice::decode(rest), Some(call));
+        assert_eq!(RefusalNotice::decode(b"{}"), None);
     }
 }

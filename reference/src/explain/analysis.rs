@@ -8,11 +8,13 @@ mod routes;
 mod search_path;
 mod sockets;
 
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 use boxproof_cases::protocol::Command;
 
-use super::cause::{self, FailureCause, LocatedDenial, is_warning};
+pub(super) use recorded::classes;
+
+use super::cause::{self, FailureCause, LocatedDenial};
 use super::command_parser::{ParsedCommand, commands, of_line};
 use super::deciding_commands::{self, DecidingCommands};
 use super::errno_messages::RefusalClass;
@@ -39,11 +41,13 @@ impl<'a> FailureAnalysis<'a> {
     /// Reads the command lines and the policy of `run`.
     pub(super) fn new(run: &'a CompletedRun<'a>, look: HostLookup<'a>) -> Self {
         let lines = [commands(run.command), run.original.map(of_line).unwrap_or_default()];
-        let script = match run.command {
+        let mut script = match run.command {
             Command::Shell(line) => script::parse(line),
             Command::Argv(argv) => script::of_argv(argv),
         };
         let roles = PathRoles::new(&lines.concat(), run.cwd, look.link);
+        let base = roles.bases.first().map_or(run.cwd, PathBuf::as_path);
+        script::read_files(&mut script, &|file| (look.text)(&base.join(file)));
         Self { run, look, ground: PolicyIndex::new(run, look.link), lines, script, roles }
     }
 
@@ -64,8 +68,12 @@ impl<'a> FailureAnalysis<'a> {
     pub(super) fn cause(&self) -> Option<FailureCause> {
         let stderr = ends(self.run.stderr.unwrap_or_default());
         let alone = |denial| FailureCause { denial, also: Vec::new() };
-        let noted = self.unreached_socket(&stderr).or_else(|| self.handed_over(&stderr));
-        let found = noted.map(alone).or_else(|| self.told_in(&stderr, true));
+        let noted = self.unreached_socket(&stderr).or_else(|| self.refused_change(&stderr));
+        let told = self.told_in(&stderr, true);
+        let found = match (noted, told) {
+            (Some(denial), told) => Some(cause::with_others(denial, told)),
+            (None, told) => told,
+        };
         // Messages written to stderr may have gone to stdout.
         let found = found.or_else(|| match self.redirects() || stderr.trim().is_empty() {
             true => self.told_in(&ends(self.run.stdout), false),
@@ -97,13 +105,7 @@ impl<'a> FailureAnalysis<'a> {
 
     /// Returns whether a refusal at `path`, reported by `line`, can be the cause of the exit code.
     fn decides(&self, path: &Path, line: &str) -> bool {
-        let real = |word: &str| {
-            let bases = self.roles.bases.iter();
-            let both = bases.flat_map(|base| {
-                [true, false].map(|follows| resolve(base, word.as_ref(), follows, self.look.link))
-            });
-            both.collect::<Vec<_>>()
-        };
+        let real = |word: &str| self.meanings(word);
         let leads = |word: &str| {
             let word = word.split_once('=').map_or(word, |(_, value)| value);
             // `unix:///x`, `UNIX-CONNECT:/x`
@@ -122,6 +124,15 @@ impl<'a> FailureAnalysis<'a> {
         let mut steps = Vec::new();
         deciding_commands::collect(&self.script, &mut steps);
         cause::decides(&self.deciders(), &steps, after_shell(line), &leads)
+    }
+
+    /// Returns the paths that `word` of the command line can mean.
+    fn meanings(&self, word: &str) -> Vec<PathBuf> {
+        let bases = self.roles.bases.iter();
+        let both = bases.flat_map(|base| {
+            [true, false].map(|follows| resolve(base, word.as_ref(), follows, self.look.link))
+        });
+        both.collect()
     }
 
     fn deciders(&self) -> DecidingCommands<'_> {
@@ -158,7 +169,8 @@ impl<'a> FailureAnalysis<'a> {
             match self.judge(&complaint, line, beside) {
                 Some(denial) => {
                     let whole = denial.path.as_ref();
-                    if whole.is_none_or(|path| self.decides(path, line)) {
+                    let decides = |path: &PathBuf| self.decides(path, line) && !self.is_apart(path);
+                    if whole.is_none_or(decides) {
                         found.push(LocatedDenial { line: at, denial });
                     }
                 }
@@ -174,7 +186,7 @@ impl<'a> FailureAnalysis<'a> {
     fn is_only_a_warning(&self, lines: &[&str], at: usize) -> bool {
         let shown = ends(self.run.stdout);
         let result = || cause::gives_verdict(&self::lines(&shown));
-        is_warning(lines, at) || cause::warns(lines[at]) && result()
+        cause::is_passed_over(lines, at) || cause::warns(lines[at]) && result()
     }
 
     /// Returns whether `line` is part of the command line, and so is no message of the system.

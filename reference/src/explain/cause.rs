@@ -35,7 +35,7 @@ static THROWN: LazyLock<Option<Regex>> = LazyLock::new(|| {
 /// Errors that only report the failure of another program.
 static FOLLOWS: LazyLock<Option<Regex>> = LazyLock::new(|| {
     Regex::new(
-        r"CalledProcessError|[Cc]ommand failed|non-zero exit|[Ee]xit(?:ed)?(?: with)? (?:status|code)|SystemExit|Can't load|During handling",
+        r"^g?make(?:\[[0-9]+\])?: \*\*\* |CalledProcessError|[Cc]ommand failed|non-zero exit|[Ee]xit(?:ed)?(?: with)? (?:status|code)|SystemExit|Can't load|During handling",
     )
     .ok()
 });
@@ -72,6 +72,11 @@ pub(super) fn compares(line: &str) -> bool {
         errno_messages::find(end.as_str()).filter(|(_, at)| at.len() == end.len())
     };
     is(&COMPARED, line) && of_a_file().is_none()
+}
+
+/// Returns whether `line` only reports the failure of another program.
+pub(super) fn passes_on(line: &str) -> bool {
+    is(&FOLLOWS, line)
 }
 
 /// Returns the last line that reports an error of the program's own, which is no refusal.
@@ -118,9 +123,26 @@ pub(super) fn last(
     Some(FailureCause { denial: last.denial, also })
 }
 
+/// Returns `denial` as the cause, beside the others that were `told`.
+pub(super) fn with_others(denial: RunDenial, told: Option<FailureCause>) -> FailureCause {
+    let told = told.into_iter().flat_map(|told| std::iter::once(told.denial).chain(told.also));
+    let also = told.filter(|one| one.rule != denial.rule || one.path != denial.path).collect();
+    FailureCause { denial, also }
+}
+
+/// What make says of a failure that it goes on after.
+static IGNORED: LazyLock<Option<Regex>> =
+    LazyLock::new(|| Regex::new(r"^g?make(?:\[[0-9]+\])?: \[.*\(ignored\)$").ok());
+
+/// Returns whether the failure at line `at` is one that the program went on after: a warning, or one that the
+/// line behind it says is ignored.
+pub(super) fn is_passed_over(lines: &[&str], at: usize) -> bool {
+    is_warning(lines, at) || lines.get(at + 1).is_some_and(|next| is(&IGNORED, next))
+}
+
 /// Returns whether line `at` is only a warning, and another message follows it that is not about
 /// something below what the warning names.
-pub(super) fn is_warning(lines: &[&str], at: usize) -> bool {
+fn is_warning(lines: &[&str], at: usize) -> bool {
     let mut rest = lines.iter().skip(at + 1).filter(|line| !line.trim().is_empty() && !warns(line));
     let told = message::read(lines[at]).map(|told| told.paths).unwrap_or_default();
     let below = |line: &str| {
@@ -132,14 +154,14 @@ pub(super) fn is_warning(lines: &[&str], at: usize) -> bool {
 /// Words by which a program says that it did not get to use a file.
 static TROUBLE: LazyLock<Option<Regex>> = LazyLock::new(|| {
     Regex::new(
-        r"(?i)\b(?:could ?n[o']t|cannot|can't|unable to|failed to|error|not)\b.{0,40}\b(?:sav|writ|creat|open|stor|lock|mak|mad|updat|usab|permi|access|remov|renam|mov)",
+        r"(?i)\b(?:could ?n[o']t|cannot|can't|unable to|failed to|error|not)\b.{0,40}\b(?:sav|writ|creat|open|stor|lock|mak|mad|updat|usab|permi|access|remov|renam|mov|export|instal|copy|copi|dump|generat|prepar)",
     )
     .ok()
 });
 /// Results that checkers and test runners report as their job.
 static VERDICT: LazyLock<Option<Regex>> = LazyLock::new(|| {
     Regex::new(
-        r"(?i)\b[1-9][0-9]* (?:[[:word:]]+ )?(?:fail(?:ed|ing|ures?)|errors?|problems?|warnings?|vulnerabilities|violations?)\b|\bFAIL(?:ED|URE)?\b|\bnot ok\b|\bwould\b|^usage: |\berror\b|\binvalid\b|\bmismatch|\bexpected\b",
+        r"(?i)\b[1-9][0-9]* (?:[[:word:]]+ )?(?:fail(?:ed|ing|ures?)|errors?|problems?|warnings?|vulnerabilities|violations?)\b|(?-i:\bFAIL(?:ED|URE)?\b)|\bnot ok\b|\bwould\b|^usage: |\berror\b|\binvalid\b|\bmismatch|\bexpected\b",
     )
     .ok()
 });
@@ -215,7 +237,9 @@ pub(super) fn decides(
         return !deciders.feeders.is_empty() || steps.iter().all(known);
     }
     let named = |step: &ScriptCommand| {
-        let words = step.words.iter().chain(&step.files);
+        // What is printed is used by another.
+        let prints = ["echo", "printf"].contains(&step.program());
+        let words = step.words.iter().filter(|_| !prints).chain(&step.files);
         words.filter_map(|word| leads(word)).max()
     };
     let speaking: Vec<&ScriptCommand> =

@@ -65,6 +65,19 @@ impl ParsedCommand {
         args.filter(|word| !word.starts_with('-') || *word == "-")
     }
 
+    /// Returns the subcommand of git, behind the options of git itself.
+    pub(super) fn git_subcommand(&self) -> Option<&str> {
+        let mut args = self.words.iter().skip(1).map(String::as_str);
+        while let Some(word) = args.next() {
+            match word {
+                "-c" | "-C" => drop(args.next()),
+                word if word.starts_with('-') => {}
+                word => return Some(word),
+            }
+        }
+        None
+    }
+
     /// The word behind single letters of which `letter` is the last: `-so FILE`.
     pub(super) fn bundled(&self, letter: char) -> Option<&str> {
         let ends = |word: &String| {

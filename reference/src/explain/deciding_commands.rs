@@ -109,7 +109,8 @@ fn works_with(one: &ScriptCommand, other: &ScriptCommand) -> bool {
         words().any(|word| forms.iter().any(|form| word.contains(form)))
     };
     let is_name = |word: &&String| {
-        !word.starts_with(['-', '$', '+']) && word.len() > 1 && word.parse::<f64>().is_err()
+        let plain = !word.starts_with(['-', '$', '+']) && *word != "/dev/null";
+        plain && word.len() > 1 && word.parse::<f64>().is_err()
     };
     let shares = |word: &String| words().any(|own| own == word);
     let makes = other.words.iter().skip(1).chain(&other.files);
@@ -123,7 +124,7 @@ impl<'a> DeciderSearch<'a> {
         for (at, (node, joint)) in script.parts.iter().enumerate() {
             if matches!(node, ScriptNode::Function(..)) {
                 begin = at + 1;
-            } else if *joint == CommandConnector::Then {
+            } else if matches!(joint, CommandConnector::Then | CommandConnector::Background) {
                 lists.push(&script.parts[begin..=at]);
                 begin = at + 1;
             }
@@ -131,7 +132,22 @@ impl<'a> DeciderSearch<'a> {
         if begin < script.parts.len() {
             lists.push(&script.parts[begin..]);
         }
-        let Some((last, before)) = lists.split_last() else { return };
+        let in_background = |list: &[(ScriptNode, CommandConnector)]| {
+            list.last().is_some_and(|(_, joint)| *joint == CommandConnector::Background)
+        };
+        if !lists.iter().any(|list| waits(list)) {
+            lists.retain(|list| !in_background(list));
+        }
+        let Some((last, mut before)) = lists.split_last() else { return };
+        if let [(node, _)] = last {
+            before = kept_for(node, before);
+        }
+        if waits(last) {
+            before
+                .iter()
+                .filter(|list| in_background(list))
+                .for_each(|list| self.list(list, false));
+        }
         // One that ends it with this very code is why.
         let ending: Vec<_> = before.iter().filter(|list| self.ends_in(list)).copied().collect();
         let plain = |list: &[(ScriptNode, CommandConnector)]| matches!(list, [(node, _)] if exit_of(node).is_some());
@@ -254,6 +270,38 @@ impl<'a> DeciderSearch<'a> {
     }
 }
 
+/// Returns those of `before` that an exit at `node` can have its status of: where it is given that of the last
+/// command, or of a variable that was, the one before it alone.
+fn kept_for<'a, 'b>(
+    node: &ScriptNode,
+    before: &'b [&'a [(ScriptNode, CommandConnector)]],
+) -> &'b [&'a [(ScriptNode, CommandConnector)]] {
+    let ScriptNode::Step(step) = node else { return before };
+    let word = step.words.get(1).map_or("$?", String::as_str);
+    let sets = |list: &&[(ScriptNode, CommandConnector)]| match list {
+        [(ScriptNode::Step(set), _)] => {
+            set.words.is_empty()
+                && set.inner.is_empty()
+                && set.sets.iter().any(|name| word == format!("${name}"))
+        }
+        _ => false,
+    };
+    let end = match word {
+        _ if exit_of(node).is_none() => return before,
+        "$?" => before.len(),
+        _ => match before.iter().rposition(sets) {
+            Some(at) => at,
+            None => return before,
+        },
+    };
+    &before[end.saturating_sub(1)..end]
+}
+
+/// Returns whether a part of `list` is the shell's own command that waits for those in the background.
+fn waits(list: &[(ScriptNode, CommandConnector)]) -> bool {
+    list.iter().any(|(node, _)| matches!(node, ScriptNode::Step(step) if step.program() == "wait"))
+}
+
 /// Returns the exit status that `node` ends its list with, if `node` is an `exit` or `return`.
 fn exit_of(node: &ScriptNode) -> Option<ExitAction> {
     let ScriptNode::Step(step) = node else { return None };
@@ -310,6 +358,13 @@ mod tests {
     #[case("cat <<E\nb; c\nE\na", 1, "a|")]
     #[case("eval 'a; b'", 1, "b|")]
     #[case("a & b", 1, "b|")]
+    #[case("a; b; exit $?", 1, "b|")]
+    #[case("a; b; r=$?; c; exit $r", 1, "b|")]
+    #[case("a; exit $code", 1, "a|")]
+    #[case("a & b; exit 3", 3, "b|")]
+    #[case("a & wait $!", 3, "a wait|")]
+    #[case("a & wait $!; exit 3", 3, "a wait|")]
+    #[case("a >/dev/null; b >/dev/null", 1, "b|")]
     #[case("(a; b) && c", 1, "b c|")]
     #[case("case $x in a) b;; *) c;; esac", 1, "a b c|")]
     #[case(") ) fi a", 1, "a|")]

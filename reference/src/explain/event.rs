@@ -7,8 +7,7 @@ use std::path::Path;
 use boxproof_cases::protocol::{Blocked, WirePath};
 use nix::errno::Errno;
 
-use super::analysis::FailureAnalysis;
-use super::errno_messages::RefusalClass;
+use super::analysis::{FailureAnalysis, classes};
 use super::policy_index::AccessKind;
 use super::rule::DenialRule;
 use super::{CompletedRun, HOST, RunDenial, hidden, unreached};
@@ -35,15 +34,7 @@ impl<'a> EventJudge<'a> {
 
     /// Returns the verdict on a change at `path` that failed with `errno`.
     pub(crate) fn of_change(&self, path: &Path, errno: Errno) -> EventVerdict {
-        let class = match errno {
-            Errno::EROFS => RefusalClass::ReadOnly,
-            Errno::EBUSY => RefusalClass::Busy,
-            Errno::EXDEV => RefusalClass::CrossDevice,
-            Errno::EPERM => RefusalClass::Permission,
-            _ => RefusalClass::Access,
-        };
-        // A name above one that is held is refused as if something were mounted there.
-        let classes = [class, RefusalClass::Busy].into_iter();
+        let classes = classes(errno).into_iter();
         let ground = self.scene().ground();
         let mut rules = classes.filter_map(|class| ground.refuses(path, AccessKind::Write, class));
         let rule = rules.next().map_or(DenialRule::RuntimeDenied, |(rule, _)| rule);

@@ -15,6 +15,8 @@ pub(crate) type ReadLink<'a> = &'a dyn Fn(&Path) -> Option<PathBuf>;
 pub(crate) struct HostLookup<'a> {
     /// Reads the target of a link.
     pub(crate) link: ReadLink<'a>,
+    /// Reads a short text file that a user may have written.
+    pub(crate) text: &'a dyn Fn(&Path) -> Option<String>,
     /// Returns whether a path exists.
     pub(crate) there: &'a dyn Fn(&Path) -> bool,
     /// Returns whether a path can be executed or entered by some user.

@@ -5,8 +5,8 @@ use super::tokens::{self, ShellToken};
 
 /// The maximum depth of nested commands that are parsed.
 const DEEPEST: usize = 6;
-/// The number of bytes of a line that are parsed.
-const LONGEST: usize = 64 * 1024;
+/// The number of bytes of a line or script that are parsed.
+pub(super) const LONGEST: usize = 64 * 1024;
 
 /// The operator that follows a command.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
@@ -14,6 +14,8 @@ pub(super) enum CommandConnector {
     /// The next one is run however it ended.
     #[default]
     Then,
+    /// So is it, while this one runs.
+    Background,
     And,
     Or,
     Pipe,
@@ -37,6 +39,15 @@ pub(super) struct ScriptCommand {
 }
 
 impl ScriptCommand {
+    /// The script that it has a shell run: its first operand, or itself.
+    fn file_of_script(&self) -> Option<&str> {
+        let [program, words @ ..] = &self.words[..] else { return None };
+        match ["sh", "dash", "bash"].contains(&self.program()) {
+            true => words.first().map(String::as_str).filter(|word| !word.starts_with('-')),
+            false => Some(program.as_str()).filter(|program| program.ends_with(".sh")),
+        }
+    }
+
     /// The program's name.
     pub(super) fn program(&self) -> &str {
         self.words.first().map_or("", |word| word.rsplit('/').next().unwrap_or(word))
@@ -74,6 +85,24 @@ pub(super) fn of_argv(argv: &[String]) -> ShellScript {
     ShellScript {
         parts: vec![(unfolded(step, 0), CommandConnector::Then)],
         ..ShellScript::default()
+    }
+}
+
+/// Puts the text of each script that a shell is given as a file in the place of the shell; `text` reads it.
+pub(super) fn read_files(script: &mut ShellScript, text: &dyn Fn(&str) -> Option<String>) {
+    for (node, _) in &mut script.parts {
+        match node {
+            ScriptNode::Step(step) => {
+                if let Some(found) = step.file_of_script().and_then(text) {
+                    *node = ScriptNode::Group(parse(&found));
+                }
+            }
+            ScriptNode::Group(script) => read_files(script, text),
+            ScriptNode::Choice { asked, done } => {
+                asked.iter_mut().chain(done).for_each(|script| read_files(script, text));
+            }
+            ScriptNode::Function(_, body) => read_files(body, text),
+        }
     }
 }
 

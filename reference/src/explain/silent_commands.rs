@@ -52,7 +52,7 @@ fn attempted_accesses(one: &ParsedCommand) -> Vec<(String, AccessKind)> {
     if one.hushed {
         let named = parts(one).into_iter();
         found.extend(named.flat_map(|(paths, op)| paths.into_iter().map(move |path| (path, op))));
-        let verb = one.operands().next().filter(|_| one.program() == "git");
+        let verb = one.git_subcommand().filter(|_| one.program() == "git");
         if verb.is_some_and(git_writes) {
             found.push((".git/index".to_owned(), AccessKind::Write));
         }

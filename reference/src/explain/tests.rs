@@ -63,6 +63,7 @@ fn rule_of(run: &Recorded) -> String {
         stderr: Some(run.stderr.as_bytes()),
         refused: &[],
         sockets: &[],
+        unrouted: &[],
         refused_routes: run.refused_routes,
         dialect: RuleDialect::Neutral,
         root: run.root,
@@ -71,6 +72,7 @@ fn rule_of(run: &Recorded) -> String {
     };
     let look = HostLookup {
         link: &|path| (path == Path::new("/w/link")).then(|| "/o".into()),
+        text: &|_| None,
         there: &|path| HOST_HAS.iter().any(|there| path == Path::new(there)),
         runs: &|path| path != Path::new("/w/a"),
         may_write: &|_| true,
@@ -110,12 +112,19 @@ fn recorded_runs_are_explained(#[case] table: &str, #[case] least: usize) {
 /// A host that has nothing.
 const NOTHING_THERE: HostLookup<'static> = HostLookup {
     link: &|_| None,
+    text: &|_| None,
     there: &|_| false,
     runs: &|_| true,
     may_write: &|_| true,
     listens: &|_| false,
     device: &|_| None,
 };
+
+/// A refused change, of whose process nothing is known.
+fn change(place: &str) -> RefusedChange {
+    let (pid, program, fate) = (None, None, None);
+    RefusedChange { place: place.into(), errno: Errno::EACCES, pid, program, fate }
+}
 
 /// A run that exited with 1 and wrote `stderr`.
 fn completed<'a>(policy: &'a Policy, command: &'a Command, stderr: &'a [u8]) -> CompletedRun<'a> {
@@ -131,6 +140,7 @@ fn completed<'a>(policy: &'a Policy, command: &'a Command, stderr: &'a [u8]) -> 
         stderr: Some(stderr),
         refused: &[],
         sockets: &[],
+        unrouted: &[],
         refused_routes: None,
         dialect: RuleDialect::Neutral,
         root: false,
@@ -140,7 +150,12 @@ fn completed<'a>(policy: &'a Policy, command: &'a Command, stderr: &'a [u8]) -> 
 }
 
 /// Explains a run of `command` that exits with 1 and wrote `stderr`.
-fn said(command: &[&str], stderr: &[u8], refused: &[PathBuf], secrets: &[&str]) -> Option<Blocked> {
+fn said(
+    command: &[&str],
+    stderr: &[u8],
+    refused: &[RefusedChange],
+    secrets: &[&str],
+) -> Option<Blocked> {
     let command = Command::Argv(command.iter().map(|word| (*word).to_owned()).collect());
     let secrets: Vec<String> = secrets.iter().map(|secret| (*secret).to_owned()).collect();
     let mut policy = Policy::new("/w");
@@ -158,7 +173,7 @@ const SECRET: &str = "s3cr3t-value";
 #[case::in_argv(&["sh", "-c", "touch /o/as3cr3t-valueb 2>/dev/null"], "", &[])]
 #[case::handed_over(&["p"], "", &["/w/.codex/s3cr3t-value"])]
 fn no_secret_is_told(#[case] command: &[&str], #[case] stderr: &str, #[case] refused: &[&str]) {
-    let refused: Vec<PathBuf> = refused.iter().map(PathBuf::from).collect();
+    let refused: Vec<RefusedChange> = refused.iter().map(|path| change(path)).collect();
     let blocked = said(command, stderr.as_bytes(), &refused, &[SECRET]).unwrap();
     let told = serde_json::to_string(&blocked).unwrap();
     assert!(told.contains(REDACTED_ENV) && !told.contains(SECRET), "{told}");
@@ -200,7 +215,7 @@ fn what_is_told_is_short_however_long_the_path_is() {
 
 #[test]
 fn what_was_handed_over_comes_first_and_the_last_of_it() {
-    let places = ["/w/a", "/w/.codex", "/w/.claude", "/w/b"].map(PathBuf::from);
+    let places = ["/w/a", "/w/.codex", "/w/.claude", "/w/b"].map(change);
     let blocked = said(&["touch", "/o/x"], TOUCH.as_bytes(), &places, &[]).unwrap();
     assert_eq!(blocked.path.unwrap().as_path(), Path::new("/w/.claude"));
     let blocked = said(&["touch", "/o/x"], TOUCH.as_bytes(), &places[3..], &[]).unwrap();
@@ -239,7 +254,7 @@ fn a_workspace_in_a_cache_is_no_cache(
 ) {
     let protect = boxproof_cases::protocol::Protect::Metadata;
     let policy = Policy { protect, ..Policy::new(workspace) };
-    let (command, refused) = (Command::Argv(vec!["p".to_owned()]), [PathBuf::from(refused)]);
+    let (command, refused) = (Command::Argv(vec!["p".to_owned()]), [change(refused)]);
     let finished = CompletedRun {
         refused: &refused,
         cwd: workspace.as_ref(),
@@ -421,7 +436,7 @@ fn a_profile_is_why_only_of_what_it_denies(
     let [read, modify] = rules;
     let law = PathRules::new(std::sync::Arc::new(ModifiesSource), read, modify);
     let policy = Policy { mode: Mode::ReadOnly, ..Policy::new("/w") };
-    let refused: Vec<PathBuf> = refused.iter().map(PathBuf::from).collect();
+    let refused: Vec<RefusedChange> = refused.iter().map(|path| change(path)).collect();
     let command = Command::Shell(line.to_owned());
     let finished = CompletedRun {
         law: Some(&law),

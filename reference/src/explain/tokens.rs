@@ -147,7 +147,8 @@ impl<'a> ScriptLexer<'a> {
                 self.mark(ShellToken::Joint(CommandConnector::Then));
                 self.skip_documents();
             }
-            ';' | '&' => self.mark(ShellToken::Joint(CommandConnector::Then)),
+            ';' => self.mark(ShellToken::Joint(CommandConnector::Then)),
+            '&' => self.mark(ShellToken::Joint(CommandConnector::Background)),
             '(' => self.mark(ShellToken::Open),
             ')' => self.mark(ShellToken::Close),
             c if c.is_whitespace() => self.end_word(),

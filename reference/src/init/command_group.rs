@@ -12,6 +12,7 @@ use rustix::process::{self, Signal};
 
 use super::refused_routes;
 use crate::control::{self, ControlCommand, InitReport};
+use crate::mediate::ServedMediation;
 use crate::sys::{self, ChildEvents, ProcessEnd, ReapedChild};
 
 /// The processes that the command's end left behind.
@@ -34,6 +35,8 @@ pub(super) struct CommandGroup {
     is_ending: bool,
     /// The network is private, and the count of unreached destinations is reported.
     counts: bool,
+    /// The mediation of the members' calls, if there is any.
+    mediation: Option<ServedMediation>,
 }
 
 impl CommandGroup {
@@ -44,12 +47,14 @@ impl CommandGroup {
             left: OrphanState::Unknown,
             is_ending: false,
             counts: false,
+            mediation: None,
         }
     }
 
-    /// Makes the group report the unreached destinations of a private network.
-    pub(super) fn counting(self) -> Self {
-        Self { counts: true, ..self }
+    /// Makes the group report, should the command fail, the unreached destinations of a private network and
+    /// the ends of the processes that `mediation` refused something.
+    pub(super) fn counting(self, mediation: Option<ServedMediation>) -> Self {
+        Self { counts: true, mediation, ..self }
     }
 
     /// Follows orders and reports the command's end; returns when everything is to be killed.
@@ -90,6 +95,7 @@ impl CommandGroup {
     fn tell(&mut self, end: ProcessEnd, control: BorrowedFd<'_>) -> io::Result<()> {
         self.has_ended = true;
         let failed = self.counts && end != ProcessEnd::Exited(0);
+        self.mediation.iter().filter(|_| failed).for_each(ServedMediation::conclude);
         if let Some(count) = failed.then(refused_routes::unreached).flatten() {
             control::post(control, InitReport::Unreached(count).encode())?;
         }

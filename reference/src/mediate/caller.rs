@@ -90,6 +90,11 @@ impl<'a> CallingThread<'a> {
         Some(String::from_utf8_lossy(read.strip_suffix(b"\n").unwrap_or(&read)).into_owned())
     }
 
+    /// Returns whether `/proc` numbers it otherwise than this process.
+    pub(super) fn is_foreign(self) -> bool {
+        self.foreign
+    }
+
     /// The thread's number in `/proc`.
     pub(super) fn shown(self) -> nix::Result<Pid> {
         if self.foreign { notify::shown_thread(self.thread) } else { Ok(self.thread) }

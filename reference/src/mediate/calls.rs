@@ -176,6 +176,13 @@ pub(super) fn name(number: c_long) -> &'static str {
 }
 
 impl MediatedCall {
+    /// Returns whether it makes a name without opening it.
+    pub(super) fn makes_name(self) -> bool {
+        let is_made =
+            matches!(self, Self::Mkdir { .. } | Self::Mknod { .. } | Self::Symlink { .. });
+        is_made || matches!(self, Self::Link { .. } | Self::Rename { .. })
+    }
+
     /// Returns whether it is carried out here, where `holds` says which calls on names are.
     pub(super) fn is_held(&self, holds: HeldNames) -> bool {
         match self {

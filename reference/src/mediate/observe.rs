@@ -26,14 +26,32 @@ use crate::sys::notify::{self, SeccompNotification};
 type FoundRefusal = (PathBuf, ObservedChange, Errno);
 
 impl SyscallBroker {
-    /// Tells of the call of `notice` if the kernel refuses it.
-    pub(super) fn observe(&self, caller: CallingThread<'_>, notice: &SeccompNotification) {
+    /// Tells of the call of `notice` if the kernel refuses it, and notes one that `goes_on` and makes a name.
+    pub(super) fn observe(
+        &self,
+        caller: CallingThread<'_>,
+        notice: &SeccompNotification,
+        goes_on: bool,
+    ) {
         let Some(ledger) = self.ledger.as_ref().filter(|_| self.observes) else { return };
         let Some(call) = UnmediatedCall::decode_notice(notice) else { return };
-        if let Some((place, change, errno)) = self.refused(caller, call) {
-            let object = RefusedObject::Observed { path: place.into(), change };
-            ledger.tell(caller, object, errno);
+        match self.refused(caller, call) {
+            Some((place, change, errno)) => {
+                let object = RefusedObject::Observed { path: place.into(), change };
+                ledger.tell(caller, object, errno);
+            }
+            None if goes_on && ledger.has_told() && self.makes(caller, call) => {
+                ledger.note_progress(caller);
+            }
+            None => {}
         }
+    }
+
+    /// Returns whether `call`, which the kernel does not refuse, makes a name.
+    fn makes(&self, caller: CallingThread<'_>, call: UnmediatedCall) -> bool {
+        let (UnmediatedCall::Make(at) | UnmediatedCall::Open(at)) = call else { return false };
+        let spot = self.spot(caller, at);
+        spot.is_ok_and(|spot| !spot.stands && stat_name(&spot).is_err())
     }
 
     /// Tells of a call that reaches the address of an internet socket, if there is no route to it.

@@ -5,24 +5,28 @@ use std::io::Write;
 use std::os::fd::{AsFd, OwnedFd};
 use std::os::unix::ffi::OsStrExt;
 use std::path::{Path, PathBuf};
-use std::sync::{Mutex, PoisonError};
+use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use nix::errno::Errno;
 
 use super::caller::CallingThread;
 use super::mounts;
+use super::refused_processes::RefusedProcesses;
 use super::walk::PinnedName;
-use crate::control::{RefusedCall, RefusedObject};
+use crate::control::{RefusalNotice, RefusedCall, RefusedObject};
 use crate::sys;
 
-/// The writing end of the pipe.
+/// The writing end of the pipe, and the processes that it tells of.
 #[derive(Debug)]
-pub(super) struct RefusalLog(Mutex<File>);
+pub(super) struct RefusalLog {
+    pipe: Mutex<File>,
+    processes: Mutex<RefusedProcesses>,
+}
 
 impl RefusalLog {
     /// Creates the log that goes to `pipe`.
     pub(super) fn new(pipe: OwnedFd) -> Self {
-        Self(Mutex::new(pipe.into()))
+        Self { pipe: Mutex::new(pipe.into()), processes: Mutex::default() }
     }
 
     /// Tells that the call of `caller` is refused with `errno` at `spot`. A failure to tell is ignored: a
@@ -41,6 +45,9 @@ impl RefusalLog {
     /// Tells that the call of `caller` is refused with `errno` at `object`.
     pub(super) fn tell(&self, caller: CallingThread<'_>, object: RefusedObject, errno: Errno) {
         let status = caller.status().ok();
+        if let Some(status) = status.filter(|_| !caller.is_foreign()) {
+            unpoisoned(&self.processes).add(status.shown);
+        }
         let program = status.and_then(|status| caller.program(status.shown));
         let call = RefusedCall {
             name: caller.call_name().to_owned(),
@@ -50,9 +57,34 @@ impl RefusalLog {
             program,
             at_ns: sys::monotonic_ns(),
         };
-        let Ok(line) = call.encode() else { return };
-        // The reader waits for nothing but this and the command, so the pipe never stays full.
-        let mut pipe = self.0.lock().unwrap_or_else(PoisonError::into_inner);
-        let _untold = pipe.write_all(&line);
+        self.write(&RefusalNotice::Call(call));
     }
+
+    /// Returns whether a refusal was told.
+    pub(super) fn has_told(&self) -> bool {
+        !unpoisoned(&self.processes).is_empty()
+    }
+
+    /// Notes that `caller` makes something else, after what it was refused.
+    pub(super) fn note_progress(&self, caller: CallingThread<'_>) {
+        if let Ok(status) = caller.status() {
+            unpoisoned(&self.processes).note_progress(status.shown);
+        }
+    }
+
+    /// Tells, when the command has failed, what became of the processes.
+    pub(super) fn conclude(&self) {
+        let fates = unpoisoned(&self.processes).fates();
+        fates.into_iter().for_each(|fate| self.write(&RefusalNotice::Fate(fate)));
+    }
+
+    fn write(&self, notice: &RefusalNotice) {
+        let Ok(line) = notice.encode() else { return };
+        // The reader waits for nothing but this and the command, so the pipe never stays full.
+        let _untold = unpoisoned(&self.pipe).write_all(&line);
+    }
+}
+
+fn unpoisoned<T>(locked: &Mutex<T>) -> MutexGuard<'_, T> {
+    locked.lock().unwrap_or_else(PoisonError::into_inner)
 }

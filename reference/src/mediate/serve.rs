@@ -10,7 +10,7 @@ use nix::errno::Errno;
 use nix::fcntl::{OFlag, OpenHow, ResolveFlag, open, openat2};
 use nix::sched::{CloneFlags, unshare};
 use nix::sys::resource::{Resource, setrlimit};
-use nix::sys::stat::Mode;
+use nix::sys::stat::{Mode, SFlag, fstat};
 
 use super::broker::{BrokerParts, CallAnswer, HeldNames, SyscallBroker};
 use super::caller::CallingThread;
@@ -21,6 +21,7 @@ use super::open::OpenCall;
 use super::refusal_log::RefusalLog;
 use super::rules::{AbsenceRule, AbsenceRules, DevicePath, PatternAnchor, ProfiledSubtree};
 use super::socket_register::SocketRegister;
+use super::walk::kind;
 use crate::control;
 use crate::plan::{
     AbsenceReason, AbsentName, ForbiddenNames, FuturePattern, ObservedCalls, ProfileBound,
@@ -94,7 +95,7 @@ impl Mediation {
     }
 
     /// Serves the calls of the command, which was started, until this process ends.
-    pub(crate) fn serve(self) -> io::Result<()> {
+    pub(crate) fn serve(self) -> io::Result<ServedMediation> {
         let Self { sender, receiver, parts, .. } = self;
         drop(sender);
         // It was sent before the command was executed, which we waited for.
@@ -110,7 +111,20 @@ impl Mediation {
                 std::thread::Builder::new().stack_size(STACK).name(format!("names{number}"));
             worker.spawn(move || work(&desk, number == 0))?;
         }
-        Ok(())
+        Ok(ServedMediation(desk))
+    }
+}
+
+/// Mediation that goes on.
+#[derive(Debug)]
+pub(crate) struct ServedMediation(Arc<SyscallBroker>);
+
+impl ServedMediation {
+    /// Tells, when the command has failed, what became of the processes that were refused something.
+    pub(crate) fn conclude(&self) {
+        if let Some(ledger) = &self.0.ledger {
+            ledger.conclude();
+        }
     }
 }
 
@@ -214,11 +228,34 @@ fn serve(desk: &Arc<SyscallBroker>, notice: &SeccompNotification) {
             Some(reached) => reached,
         },
     };
+    desk.note_progress(caller, call, &result);
     // What is carried out here is refused by the kernel as the caller's own call is.
     if call.is_none() || matches!(result, Err(Errno::EROFS | Errno::EACCES)) {
-        desk.observe(caller, notice);
+        desk.observe(caller, notice, call.is_none());
     }
     desk.answer(notice.id, result);
+}
+
+impl SyscallBroker {
+    /// Notes for the explanation that a call which was carried out here made something.
+    fn note_progress(
+        &self,
+        caller: CallingThread<'_>,
+        call: Option<MediatedCall>,
+        result: &nix::Result<CallAnswer>,
+    ) {
+        let Some(ledger) = self.ledger.as_ref().filter(|ledger| ledger.has_told()) else { return };
+        let is_file =
+            |file: &OwnedFd| fstat(file).is_ok_and(|found| kind(&found) == SFlag::S_IFREG);
+        let made = match (call, result) {
+            (Some(MediatedCall::Open { .. }), Ok(CallAnswer::Descriptor(file, _))) => is_file(file),
+            (Some(call), Ok(CallAnswer::Done)) => call.makes_name(),
+            _ => false,
+        };
+        if made {
+            ledger.note_progress(caller);
+        }
+    }
 }
 
 struct SandboxEnded;

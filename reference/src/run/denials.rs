@@ -9,9 +9,9 @@ use nix::errno::Errno;
 
 use super::host_side;
 use super::live_stream::LiveStream;
-use crate::control::{RefusedCall, RefusedObject};
+use crate::control::{RefusalNotice, RefusedCall, RefusedFate, RefusedObject};
 use crate::egress::DeniedHost;
-use crate::explain::{EventJudge, EventVerdict};
+use crate::explain::{EventJudge, EventVerdict, RefusedChange, UnroutedProcess};
 use crate::mediate;
 
 /// Events in the result at most; later ones are counted.
@@ -27,8 +27,10 @@ pub(crate) struct RunDenials {
     pub(crate) events: Vec<DenialEvent>,
     /// The number of events that were not kept.
     pub(crate) cut: u64,
-    /// Places that calls were refused at, for the explanation.
-    pub(crate) places: Vec<PathBuf>,
+    /// Changes that were refused, for the explanation.
+    pub(crate) changes: Vec<RefusedChange>,
+    /// The processes that had no route to an address, for the explanation.
+    pub(crate) unrouted: Vec<UnroutedProcess>,
     /// Sockets of the host that the command was kept from, for the explanation.
     pub(crate) sockets: Vec<PathBuf>,
     /// The descriptor that a caller follows the run by.
@@ -95,15 +97,28 @@ impl<'a> DenialCollector<'a> {
         Self { judge, denials, bound: HashMap::new() }
     }
 
-    /// Takes one refused call.
-    pub(super) fn heed(&mut self, call: &RefusedCall) {
+    /// Takes one notice of the inner stage.
+    pub(super) fn take(&mut self, notice: &RefusalNotice) {
+        match notice {
+            RefusalNotice::Call(call) => self.heed(call),
+            RefusalNotice::Fate(RefusedFate { pid, fate }) => {
+                let RunDenials { changes, unrouted, .. } = &mut self.denials;
+                let changes = changes.iter_mut().map(|change| (change.pid, &mut change.fate));
+                let unrouted = unrouted.iter_mut().map(|one| (one.pid, &mut one.fate));
+                let own = changes.chain(unrouted).filter(|(process, _)| *process == Some(*pid));
+                own.for_each(|(_, known)| *known = Some(*fate));
+            }
+        }
+    }
+
+    fn heed(&mut self, call: &RefusedCall) {
         let errno = Errno::from_raw(call.errno);
         match &call.object {
             RefusedObject::Name(path) => {
                 let Self { judge, denials, .. } = self;
                 // One that a mover has an answer to explains nothing.
                 if errno != Errno::EXDEV {
-                    keep(&mut denials.places, path.as_path());
+                    keep_change(&mut denials.changes, path.as_path(), call);
                 }
                 denials.add(|| {
                     let verdict = judge.of_change(path.as_path(), errno);
@@ -121,6 +136,7 @@ impl<'a> DenialCollector<'a> {
                 let path = path.as_path();
                 let Self { judge, denials, .. } = self;
                 if host_side::may_change(path, *change) {
+                    keep_change(&mut denials.changes, path, call);
                     denials.add(|| {
                         let verdict = judge.of_change(path, errno);
                         event(call, ("write", path), errno, verdict, judge)
@@ -130,6 +146,10 @@ impl<'a> DenialCollector<'a> {
             RefusedObject::Address(address) => {
                 let Self { judge, denials, .. } = self;
                 if host_side::has_route(address) {
+                    if denials.unrouted.len() < MOST_PLACES {
+                        let (pid, program) = (call.pid, call.program.clone());
+                        denials.unrouted.push(UnroutedProcess { pid, program, fate: None });
+                    }
                     denials.add(|| {
                         let verdict = judge.of_address();
                         let whole = event(call, ("connect", Path::new("/")), errno, verdict, judge);
@@ -180,6 +200,22 @@ impl<'a> DenialCollector<'a> {
 
 /// The operation of an event whose text names none.
 const UNKNOWN: &str = "unknown";
+
+/// Keeps a change as the last of its process at its place.
+fn keep_change(changes: &mut Vec<RefusedChange>, place: &Path, call: &RefusedCall) {
+    changes.retain(|one| one.place != place || one.pid != call.pid);
+    if changes.len() == MOST_PLACES {
+        changes.remove(0);
+    }
+    let (place, errno) = (place.to_owned(), Errno::from_raw(call.errno));
+    changes.push(RefusedChange {
+        place,
+        errno,
+        pid: call.pid,
+        program: call.program.clone(),
+        fate: None,
+    });
+}
 
 fn keep(places: &mut Vec<PathBuf>, place: &Path) {
     if places.len() < MOST_PLACES && !places.iter().any(|one| one == place) {

@@ -72,8 +72,9 @@ pub(super) fn blocked(
         signal: ending.signal,
         stdout: captured.map_or(&[], |captured| &captured.stdout),
         stderr: captured.map(|captured| captured.stderr.as_slice()),
-        refused: &known.denials.places,
+        refused: &known.denials.changes,
         sockets: &known.denials.sockets,
+        unrouted: &known.denials.unrouted,
         refused_routes: known.refused_routes,
         ..scene(order, &known.held, &secrets)
     };
@@ -97,6 +98,7 @@ pub(super) fn scene<'a>(
         stdout: &[],
         stderr: None,
         refused: &[],
+        unrouted: &[],
         sockets: &[],
         refused_routes: None,
         held,

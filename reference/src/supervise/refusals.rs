@@ -6,7 +6,7 @@ use std::io::{self, Read};
 use nix::fcntl::{FcntlArg, OFlag, fcntl};
 
 use super::sources::{SourcePoller, SourceSet};
-use crate::control::RefusedCall;
+use crate::control::RefusalNotice;
 
 /// The number of bytes read at once, so that an endless writer cannot block the loop.
 const CHUNK: usize = 1 << 16;
@@ -18,12 +18,12 @@ pub(crate) struct RefusalFeed<'a> {
     begun: Vec<u8>,
     buffer: Vec<u8>,
     ended: bool,
-    heed: &'a mut dyn FnMut(RefusedCall),
+    heed: &'a mut dyn FnMut(RefusalNotice),
 }
 
 impl<'a> RefusalFeed<'a> {
-    /// Creates the feed that has `heed` take each call that comes through `pipe`.
-    pub(crate) fn new(pipe: File, heed: &'a mut dyn FnMut(RefusedCall)) -> io::Result<Self> {
+    /// Creates the feed that has `heed` take each notice that comes through `pipe`.
+    pub(crate) fn new(pipe: File, heed: &'a mut dyn FnMut(RefusalNotice)) -> io::Result<Self> {
         fcntl(&pipe, FcntlArg::F_SETFL(OFlag::O_NONBLOCK))?;
         Ok(Self { pipe, begun: Vec::new(), buffer: vec![0; CHUNK], ended: false, heed })
     }
@@ -61,7 +61,7 @@ impl<'a> RefusalFeed<'a> {
         self.begun.extend_from_slice(&self.buffer[..read]);
         let whole = self.begun.iter().rposition(|byte| *byte == b'\n').map_or(0, |end| end + 1);
         let lines = self.begun[..whole].split(|byte| *byte == b'\n');
-        lines.filter_map(RefusedCall::decode).for_each(|call| (self.heed)(call));
+        lines.filter_map(RefusalNotice::decode).for_each(|notice| (self.heed)(notice));
         self.begun.drain(..whole);
         Ok(true)
     }

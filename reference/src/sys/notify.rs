@@ -288,12 +288,45 @@ pub(crate) fn shown_thread(thread: Pid) -> nix::Result<Pid> {
         .map_err(|error| Errno::from_raw(error.raw_os_error().unwrap_or(libc::EIO)))
 }
 
-fn open_process(pid: Pid, flags: c_int) -> nix::Result<OwnedFd> {
+/// Returns a descriptor for the process or thread `pid`.
+pub(crate) fn open_process(pid: Pid, flags: c_int) -> nix::Result<OwnedFd> {
     // SAFETY: pidfd_open takes two integers and returns a new descriptor.
     let fd = unsafe { libc::syscall(libc::SYS_pidfd_open, pid.as_raw(), flags) };
     let fd = Errno::result(fd)?;
     // SAFETY: the kernel just made this descriptor for us.
     Ok(unsafe { OwnedFd::from_raw_fd(fd as RawFd) })
+}
+
+/// The end of a process as far as its parent took note of it.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum ReapedEnd {
+    /// It runs, or was not waited for.
+    Unreaped,
+    /// The status that its parent got.
+    Status(i32),
+}
+
+/// Returns the end of the process behind `handle`; none on kernels before 6.15, which do not tell.
+pub(crate) fn reaped_end(handle: impl AsFd) -> Option<ReapedEnd> {
+    /// `PIDFD_GET_INFO` for the first size of its structure.
+    const GET_INFO: u32 = 0xc040_ff0b;
+    /// `PIDFD_INFO_EXIT`.
+    const EXIT: u64 = 1 << 3;
+    /// `struct pidfd_info`, with the mask first and the status last.
+    #[repr(C)]
+    struct PidfdInfo {
+        mask: u64,
+        control_group: u64,
+        ids: [u32; 11],
+        status: i32,
+    }
+    let mut info = PidfdInfo { mask: EXIT, control_group: 0, ids: [0; 11], status: 0 };
+    let fd = handle.as_fd().as_raw_fd();
+    // SAFETY: the call writes at most the size that its number says, which is that of the structure.
+    let got = unsafe { libc::ioctl(fd, GET_INFO as _, &raw mut info) };
+    Errno::result(got).ok()?;
+    let is_reaped = info.mask & EXIT != 0;
+    Some(if is_reaped { ReapedEnd::Status(info.status) } else { ReapedEnd::Unreaped })
 }
 
 /// Binds `socket` to `address`, given as bytes.

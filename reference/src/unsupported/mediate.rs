@@ -8,6 +8,7 @@ use std::path::PathBuf;
 use crate::plan::ForbiddenNames;
 
 pub(crate) use self::UnsupportedMediation as Mediation;
+pub(crate) use self::UnsupportedService as ServedMediation;
 
 /// None is ever made.
 pub(crate) struct UnsupportedMediation(Infallible);
@@ -21,7 +22,16 @@ impl UnsupportedMediation {
         match self.0 {}
     }
 
-    pub(crate) fn serve(self) -> io::Result<()> {
+    pub(crate) fn serve(self) -> io::Result<ServedMediation> {
+        match self.0 {}
+    }
+}
+
+/// None ever goes on.
+pub(crate) struct UnsupportedService(Infallible);
+
+impl UnsupportedService {
+    pub(crate) fn conclude(&self) {
         match self.0 {}
     }
 }

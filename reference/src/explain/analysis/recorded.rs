@@ -1,27 +1,31 @@
 //! Refusals that the mechanism recorded itself: the last that can be the cause of the failure.
 
-use std::path::{Path, PathBuf};
+use std::path::Path;
+
+use nix::errno::Errno;
 
 use super::super::errno_messages::RefusalClass;
 use super::super::script::ScriptCommand;
-use super::super::silent_commands;
+use super::super::{RefusedChange, deciding_commands, operation, silent_commands};
 use super::indirect::is_of_database;
-use super::{AccessKind, FailureAnalysis, RunDenial, cause, ends, lines};
+use super::{AccessKind, DecidingCommands, FailureAnalysis, RunDenial, cause, ends, lines, strip};
+use crate::control::ProcessFate;
 
 impl FailureAnalysis<'_> {
     /// Returns the last refusal that the mechanism itself recorded and that can be the cause.
-    pub(super) fn handed_over(&self, stderr: &str) -> Option<RunDenial> {
+    pub(super) fn refused_change(&self, stderr: &str) -> Option<RunDenial> {
         // SQLite opens a database to make it, where it is only asked.
         let asks = self.commands().any(|one| one.program() == "sqlite3" && self.only_reads(one));
         let (op, called) = match asks {
             true => (AccessKind::Read, "read"),
             false => (AccessKind::Write, "write"),
         };
-        let refusal = |path: &PathBuf| {
-            let classes = [RefusalClass::Access, RefusalClass::Busy].into_iter();
+        let refusal = |change: &RefusedChange| {
+            let path = &change.place;
+            let classes = classes(change.errno).into_iter();
             let mut found = classes.filter_map(|class| self.ground.refuses(path, op, class));
             let (rule, _) = found.next()?;
-            self.decides(path, "").then_some(())?;
+            self.is_of_decider(change).then_some(())?;
             Some(RunDenial { rule, op: Some(called), path: Some(path.clone()), what: None })
         };
         if fault!("explain.notes-unread") {
@@ -32,19 +36,42 @@ impl FailureAnalysis<'_> {
             false => stderr.to_owned(),
         };
         let lines = lines(&output);
-        let counts = |path: &&PathBuf| {
+        let counts = |change: &&RefusedChange| {
+            let path = &change.place;
             let optional = is_optional(self.ground.beyond_common(path));
-            (!optional || self.is_wanted(path, &lines)) && self.is_borne_out(path, stderr)
+            let fits = match change.fate {
+                Some(ProcessFate::Apart) => false,
+                Some(ProcessFate::FailedLast) if self.gives_no_reason(stderr) => true,
+                fate => self.is_borne_out(path, stderr, fate.is_some()),
+            };
+            fits && (!optional || self.is_wanted(path, &lines))
         };
         let found = self.run.refused.iter().rev().filter(counts).find_map(refusal);
         let own = cause::ordinary(&lines).filter(|at| !is_of_database(lines[*at]));
         found.filter(|_| own.is_none())
     }
 
-    /// Returns whether the output of the command lets the refusal at `path` be its cause: it says
-    /// nothing, or speaks of a file that could not be used. A program that goes on without the file, and
-    /// then reports the result of its own work, did not fail for it. A command that only looks at it did.
-    fn is_borne_out(&self, path: &Path, stderr: &str) -> bool {
+    /// Returns whether the kernel tells that no refused change at `path` can be the cause: the processes that
+    /// were refused it did not fail, or their failure was not passed on.
+    pub(super) fn is_apart(&self, path: &Path) -> bool {
+        let mut changes = self.run.refused.iter().filter(|change| change.place == path).peekable();
+        changes.peek().is_some() && changes.all(|change| change.fate == Some(ProcessFate::Apart))
+    }
+
+    /// Returns whether the output gives no reason of its own for the failure: stderr only passes the failure of
+    /// another program on, and stdout has no result of work that was done.
+    pub(super) fn gives_no_reason(&self, stderr: &str) -> bool {
+        let stdout = ends(self.run.stdout);
+        let words = |line: &&str| !line.trim().is_empty() && !cause::passes_on(strip(line));
+        !lines(stderr).iter().any(words) && !cause::gives_verdict(&lines(&stdout))
+    }
+
+    /// Returns whether the output of the command lets the refusal at `path` be its cause: it says nothing, or
+    /// speaks of a file that could not be used. A program that goes on without the file, and then reports the
+    /// result of its own work, did not fail for it. A command that names the path did, if it is known to have
+    /// `failed`, and so did one that only looks at it. If the output says nothing, and another program was
+    /// started since, the command must name the path.
+    fn is_borne_out(&self, path: &Path, stderr: &str, failed: bool) -> bool {
         let stdout = ends(self.run.stdout);
         let (told, shown) = (lines(stderr), lines(&stdout));
         let is_about = |step: &&&ScriptCommand| {
@@ -52,18 +79,60 @@ impl FailureAnalysis<'_> {
         };
         let deciders = self.deciders();
         let mut about = deciders.own.iter().filter(is_about).peekable();
-        let named = about.peek().is_some();
-        if about.any(|step| cause::is_plain(step)) {
+        let named = match failed {
+            true => deciders.own.iter().chain(&deciders.feeders).any(|step| self.uses(step, path)),
+            false => about.peek().is_some(),
+        };
+        let gives_verdict = cause::gives_verdict(&shown) || cause::gives_verdict(&told);
+        if about.any(|step| cause::is_plain(step)) || failed && named && !gives_verdict {
             return true;
         }
-        let about =
-            |line: &&&str| names(path, line) || is_of_database(line) || cause::tells_trouble(line);
         let silent = stderr.trim().is_empty();
-        let mut about = if silent { &shown } else { &told }.iter().filter(about).peekable();
+        let output = if silent { &shown } else { &told };
+        let about = |at: &usize| {
+            let line = output[*at];
+            names(path, line) || is_of_database(line) || cause::tells_trouble(line)
+        };
+        let mut about = (0..output.len()).filter(about).peekable();
         match about.peek() {
-            Some(_) => !(about.all(|line| cause::warns(line)) && cause::gives_verdict(&shown)),
-            None => silent && (named || stdout.trim().is_empty()),
+            Some(_) => about.any(|at| {
+                let warns = cause::warns(output[at]) && cause::gives_verdict(&shown);
+                !warns && !cause::is_passed_over(output, at)
+            }),
+            None => silent && (named || !failed && stdout.trim().is_empty()),
         }
+    }
+
+    /// Returns whether the refused process can have decided: by the path where a command names it, else by its
+    /// program where that is one of the line's.
+    fn is_of_decider(&self, change: &RefusedChange) -> bool {
+        let mut all = Vec::new();
+        deciding_commands::collect(&self.script, &mut all);
+        let uses = |step: &&ScriptCommand| self.uses(step, &change.place);
+        match self.is_program_of_decider(change.program.as_deref()) {
+            Some(decides) if change.fate.is_some() && !all.iter().any(uses) => decides,
+            _ => self.decides(&change.place, ""),
+        }
+    }
+
+    /// Returns whether a command that decided runs `program`, or a part of itself of which that is the name
+    /// (`git-remote-http`, `npm view`); none if no command of the line does.
+    pub(super) fn is_program_of_decider(&self, program: Option<&str>) -> Option<bool> {
+        let mut all = Vec::new();
+        deciding_commands::collect(&self.script, &mut all);
+        let program = program?;
+        let whole = program.split([' ', '-']).next().unwrap_or(program);
+        let runs = |step: &&ScriptCommand| [program, whole].contains(&step.program());
+        all.iter().any(runs).then_some(())?;
+        let DecidingCommands { own, feeders } = self.deciders();
+        Some(own.iter().chain(&feeders).any(runs))
+    }
+
+    /// Returns whether `step` runs a program on `path`, not code that has it somewhere.
+    fn uses(&self, step: &ScriptCommand, path: &Path) -> bool {
+        let mut words = step.words.iter().skip(1).chain(&step.files);
+        let is_path = |word: &String| self.meanings(word).iter().any(|real| real == path);
+        !operation::is_interpreter(step.program()) && words.any(is_path)
     }
 
     /// Returns whether a file that is made only if it can be is what the command was about: a message
@@ -72,7 +141,7 @@ impl FailureAnalysis<'_> {
         let name = path.file_name().unwrap_or_default().to_string_lossy();
         let writes = || {
             let mut git = self.commands().filter(|one| one.program() == "git");
-            git.any(|one| one.operands().next().is_some_and(silent_commands::git_writes))
+            git.any(|one| one.git_subcommand().is_some_and(silent_commands::git_writes))
         };
         match lines.iter().all(|line| line.trim().is_empty()) {
             true => name == INDEX_LOCK && writes(),
@@ -86,6 +155,19 @@ fn names(path: &Path, line: &str) -> bool {
     let name = path.file_name().unwrap_or_default().to_string_lossy();
     let is_end = |c: char| !c.is_alphanumeric() && !"._-".contains(c);
     line.split(is_end).any(|word| word == name) && !line.contains(UNLOGGED)
+}
+
+/// Returns the classes of a change that was refused with `errno`. A name above one that is held is refused as
+/// if something were mounted there.
+pub(in super::super) fn classes(errno: Errno) -> [RefusalClass; 2] {
+    let class = match errno {
+        Errno::EROFS => RefusalClass::ReadOnly,
+        Errno::EBUSY => RefusalClass::Busy,
+        Errno::EXDEV => RefusalClass::CrossDevice,
+        Errno::EPERM => RefusalClass::Permission,
+        _ => RefusalClass::Access,
+    };
+    [class, RefusalClass::Busy]
 }
 
 /// The lock that git takes to note what it found, also where it only looks.

@@ -2,10 +2,12 @@
 //! commands that can have reached a host.
 
 use super::super::script::ScriptCommand;
+use super::super::{UnroutedProcess, operation};
 use super::{
     DecidingCommands, DenialRule, FailureAnalysis, RunDenial, cause, download, ends, lines,
     network, of_line, strip,
 };
+use crate::control::ProcessFate;
 
 impl FailureAnalysis<'_> {
     /// Returns the denial of a network of which `line` speaks, if a command that decided reaches any.
@@ -16,7 +18,7 @@ impl FailureAnalysis<'_> {
                 || !reaching.is_empty() && reaching.iter().all(|step| network::is_to_itself(step))
         };
         let met = match self.run.refused_routes {
-            Some(routes) => routes > 0,
+            Some(routes) => routes > 0 && self.can_be_unrouted(),
             None => !itself(),
         };
         (met && !reaching.is_empty()).then(|| self.network()).flatten()
@@ -30,6 +32,9 @@ impl FailureAnalysis<'_> {
 
     /// Returns whether a refused route is the cause, where the output names no other cause.
     pub(super) fn met_no_route(&self, stderr: &str) -> bool {
+        if !self.can_be_unrouted() || !self.ended_unrouted(stderr) {
+            return false;
+        }
         let text = match stderr.trim().is_empty() {
             true => ends(self.run.stdout),
             false => stderr.to_owned(),
@@ -61,6 +66,30 @@ impl FailureAnalysis<'_> {
         // Where it is told to be silent: a file that it could not use has another code.
         let asks = reaching.iter().any(|step| network::asks_registry(step));
         own.peek().is_none() && code == 1 && asks || own.any(network::is_of_network)
+    }
+
+    /// Returns whether a process that had no route can have decided: not if the kernel tells that the failure
+    /// of none was passed on.
+    fn can_be_unrouted(&self) -> bool {
+        let unrouted = self.run.unrouted;
+        unrouted.is_empty() || unrouted.iter().any(|one| one.fate != Some(ProcessFate::Apart))
+    }
+
+    /// Returns whether the kernel tells of no process without a route, or of one that is a command of the line
+    /// that decided, or of one that failed last, and the output has no other reason.
+    fn ended_unrouted(&self, stderr: &str) -> bool {
+        let unrouted = self.run.unrouted;
+        let is_command = |one: &UnroutedProcess| {
+            let program = one.program.as_deref().filter(|name| !operation::is_interpreter(name));
+            one.fate != Some(ProcessFate::Apart)
+                && self.is_program_of_decider(program) == Some(true)
+        };
+        let is_last = |one: &UnroutedProcess| {
+            let said =
+                || self.gives_no_reason(stderr) || stderr.lines().any(network::is_of_network);
+            one.fate.is_none() || one.fate == Some(ProcessFate::FailedLast) && said()
+        };
+        unrouted.is_empty() || unrouted.iter().any(|one| is_command(one) || is_last(one))
     }
 
     pub(super) fn network(&self) -> Option<RunDenial> {

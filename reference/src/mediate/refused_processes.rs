@@ -1,0 +1,128 @@
+//! The processes that were refused something, and those that started them: kept by their pidfds, so that
+//! the end of each is known when the command has failed ([`RefusedProcesses`]).
+
+use std::collections::HashMap;
+use std::os::fd::OwnedFd;
+
+use nix::unistd::Pid;
+
+use crate::control::{ProcessFate, RefusedFate};
+use crate::sys::notify::{self, ReapedEnd};
+
+/// Processes that are kept at most; the fate of others is unknown.
+const MOST: usize = 256;
+/// The first process of the sandbox, which started the command.
+const INIT: Pid = Pid::from_raw(1);
+
+/// One process, by a handle that does not come to mean another.
+#[derive(Debug)]
+struct TracedProcess {
+    handle: OwnedFd,
+    parent: Pid,
+    /// The last process that there was when this one was last refused something, if it ever was.
+    newest: Option<Pid>,
+    /// It has made something since.
+    went_on: bool,
+}
+
+/// The processes of the refusals of one run.
+#[derive(Debug, Default)]
+pub(super) struct RefusedProcesses(HashMap<Pid, TracedProcess>);
+
+impl RefusedProcesses {
+    /// Keeps `process`, which was refused something now, and all processes between it and the command.
+    pub(super) fn add(&mut self, process: Pid) {
+        let mut next = process;
+        while next > INIT && !self.0.contains_key(&next) && self.0.len() < MOST {
+            let Ok(handle) = notify::open_process(next, 0) else { break };
+            let Some(parent) = parent_of(next) else { break };
+            self.0.insert(next, TracedProcess { handle, parent, newest: None, went_on: false });
+            next = parent;
+        }
+        if let Some(traced) = self.0.get_mut(&process) {
+            traced.newest = newest_process();
+            traced.went_on = false;
+        }
+    }
+
+    /// Returns whether none was refused anything.
+    pub(super) fn is_empty(&self) -> bool {
+        self.0.is_empty()
+    }
+
+    /// Notes that `process` makes something.
+    pub(super) fn note_progress(&mut self, process: Pid) {
+        if let Some(traced) = self.0.get_mut(&process) {
+            traced.went_on = true;
+        }
+    }
+
+    /// Returns the fates of those that were refused something, when the command has failed.
+    pub(super) fn fates(&self) -> Vec<RefusedFate> {
+        let newest = newest_process();
+        let refused = self.0.iter().filter(|(_, traced)| traced.newest.is_some());
+        let fates = refused.filter_map(|(process, traced)| {
+            let fate = match self.has_failed(*process)? {
+                false => ProcessFate::Apart,
+                true if traced.newest == newest && !traced.went_on => ProcessFate::FailedLast,
+                true => ProcessFate::Failed,
+            };
+            Some(RefusedFate { pid: process.as_raw(), fate })
+        });
+        fates.collect()
+    }
+
+    /// Returns whether the failure of `process` can have become that of the command: whether it failed, and
+    /// every process between the two; each was waited for. None where the kernel does not tell.
+    fn has_failed(&self, process: Pid) -> Option<bool> {
+        let traced = self.0.get(&process)?;
+        if traced.parent <= INIT {
+            // The command itself, or what was left of a process that had ended before.
+            return Some(true);
+        }
+        match notify::reaped_end(&traced.handle)? {
+            ReapedEnd::Unreaped | ReapedEnd::Status(0) => Some(false),
+            ReapedEnd::Status(_) => self.has_failed(traced.parent),
+        }
+    }
+}
+
+fn parent_of(process: Pid) -> Option<Pid> {
+    let status = std::fs::read_to_string(format!("/proc/{process}/status")).ok()?;
+    let parent = status.lines().find_map(|line| line.strip_prefix("PPid:"))?;
+    Some(Pid::from_raw(parent.trim().parse().ok()?))
+}
+
+/// Returns the process or thread that this pid namespace got last.
+fn newest_process() -> Option<Pid> {
+    let load = std::fs::read_to_string("/proc/loadavg").ok()?;
+    Some(Pid::from_raw(load.split_whitespace().next_back()?.parse().ok()?))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::process::Command;
+
+    /// Runs `end` in a child that was kept as refused, and returns whether it counts as failed.
+    fn failed(end: &str) -> Option<bool> {
+        let mut child = Command::new("sh").args(["-c", end]).spawn().unwrap();
+        let pid = Pid::from_raw(child.id() as i32);
+        let mut kept = RefusedProcesses::default();
+        kept.add(pid);
+        assert!(kept.0.len() > 1, "this process is kept, too");
+        kept.0.retain(|one, _| *one == pid || *one == Pid::this());
+        kept.0.get_mut(&Pid::this()).unwrap().parent = INIT;
+        assert_ne!(kept.has_failed(pid), Some(true), "it runs, or was not waited for");
+        child.wait().unwrap();
+        kept.has_failed(pid)
+    }
+
+    #[test]
+    fn a_process_has_failed_once_it_was_waited_for() {
+        let known = failed("exit 3");
+        assert!(known.is_none_or(|failed| failed));
+        assert_eq!(failed("exit 0"), known.map(|_| false));
+        assert_eq!(failed("kill -9 $$"), known);
+    }
+}
