@@ -95,12 +95,12 @@ fn moves_tree(context: &RowContext) -> String {
 
 fn tree_moved(context: &RowContext) {
     let ran = context.run(&moves_tree(context), ABSENT);
-    all_are(&ran, &["under-block oracle", "error harness"], ABSENT.len());
+    all_are(&ran, &["under-block oracle", "probe-broken unread"], ABSENT.len());
 }
 
 fn tree_moved_always(context: &RowContext) {
     let ran = context.run(&moves_tree(context), ALL_ABSENT);
-    all_are(&ran, &["under-block oracle", "error harness"], 31);
+    all_are(&ran, &["under-block oracle", "probe-broken unread"], 31);
 }
 
 /// A backend without a sandbox that does `after` in the workspace when the command has ended.
