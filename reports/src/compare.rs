@@ -207,7 +207,7 @@ fn lines(
 /// Returns whether the verdict agrees with the outcome. If a rule cannot be stated, not asking is
 /// right, too.
 fn agrees(seen: &HandOutcome, word: &OutcomeMeaning, verdict: Option<Verdict>) -> bool {
-    let unstated = seen.unstated && matches!(verdict, Some(Verdict::Unsupported | Verdict::Gap));
+    let unstated = seen.unstated && verdict == Some(Verdict::Unsupported);
     unstated || verdict.is_some_and(|verdict| word.verdicts.contains(&verdict))
 }
 

@@ -48,12 +48,20 @@ impl MeasuredProbe {
         let Some(heaviest) = rows.iter().min_by_key(weighs) else {
             return Self::nothing("no case".to_owned());
         };
-        let (verdict, code) = (Some(heaviest.verdict), heaviest.reason.clone());
+        let (verdict, code) = (Some(as_asked(heaviest.verdict)), heaviest.reason.clone());
         Self { verdict, code, words: measured_text(heaviest, &rows) }
     }
 
     fn nothing(words: String) -> Self {
         Self { verdict: None, code: String::new(), words }
+    }
+}
+
+/// Returns what `verdict` says of the question: what is run without being claimed answers another one.
+fn as_asked(verdict: Verdict) -> Verdict {
+    match verdict {
+        Verdict::Gap | Verdict::Contradiction => Verdict::Unsupported,
+        asked => asked,
     }
 }
 
@@ -67,5 +75,19 @@ fn measured_text(heaviest: &CaseRow, rows: &[&CaseRow]) -> String {
     match heaviest.reason.as_str() {
         "" => format!("{verdict}{place}"),
         reason => format!("{verdict}{place} ({reason})"),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use rstest::rstest;
+
+    #[rstest]
+    #[case::open(Verdict::Gap, Verdict::Unsupported)]
+    #[case::closed(Verdict::Contradiction, Verdict::Unsupported)]
+    #[case::asked(Verdict::UnderBlock, Verdict::UnderBlock)]
+    fn what_is_not_claimed_is_not_asked(#[case] verdict: Verdict, #[case] asked: Verdict) {
+        assert_eq!(as_asked(verdict), asked);
     }
 }
