@@ -22,11 +22,13 @@ mod silent_commands;
 mod tokens;
 
 use std::ffi::OsStr;
-use std::os::unix::fs::{MetadataExt, PermissionsExt};
+use std::io::Read as _;
+use std::os::unix::fs::{MetadataExt, OpenOptionsExt, PermissionsExt};
 use std::path::{Path, PathBuf};
 
 use boxproof_cases::protocol::{AlsoBlocked, Blocked, Command, Mode, Policy, Stage};
 use nix::errno::Errno;
+use nix::fcntl::OFlag;
 use nix::sys::signal::Signal;
 use nix::unistd::{AccessFlags, access};
 
@@ -184,11 +186,15 @@ pub(crate) const HOST: HostLookup<'static> = HostLookup {
     },
 };
 
-/// Returns what the plain file at `path` holds, if that is short. It is only parsed.
+/// Returns what the plain file at `path` holds, if that is short. The text is only parsed. The command may
+/// have put a FIFO or an endless file there, so that neither opening nor reading waits, and both are bounded.
 fn short_text(path: &Path) -> Option<String> {
-    let is_plain = path.metadata().ok().filter(std::fs::Metadata::is_file)?;
-    let is_short = is_plain.len() <= script::LONGEST as u64;
-    is_short.then(|| std::fs::read_to_string(path).ok())?
+    let flags = (OFlag::O_NONBLOCK | OFlag::O_NOCTTY).bits();
+    let file = std::fs::File::options().read(true).custom_flags(flags).open(path).ok()?;
+    file.metadata().ok().filter(std::fs::Metadata::is_file)?;
+    let mut text = String::new();
+    file.take(script::LONGEST as u64 + 1).read_to_string(&mut text).ok()?;
+    (text.len() <= script::LONGEST).then_some(text)
 }
 
 /// Returns whether the command died of SIGSYS, also where a shell reports it.

@@ -120,6 +120,19 @@ const NOTHING_THERE: HostLookup<'static> = HostLookup {
     device: &|_| None,
 };
 
+#[test]
+fn of_a_script_only_a_short_plain_file_is_read() {
+    let directory = tempfile::tempdir().unwrap();
+    let at = |name: &str| directory.path().join(name);
+    std::fs::write(at("short"), "exit 3").unwrap();
+    std::fs::write(at("long"), "a".repeat(script::LONGEST + 1)).unwrap();
+    nix::unistd::mkfifo(&at("fifo"), nix::sys::stat::Mode::S_IRWXU).unwrap();
+    assert_eq!(short_text(&at("short")).as_deref(), Some("exit 3"));
+    for name in ["long", "fifo", "missing", "."] {
+        assert_eq!(short_text(&at(name)), None, "{name}");
+    }
+}
+
 /// A refused change, of whose process nothing is known.
 fn change(place: &str) -> RefusedChange {
     let (pid, program, fate) = (None, None, None);
