@@ -7,13 +7,14 @@ use std::fmt::{self, Write};
 use std::marker::PhantomData;
 
 use boxproof_cases::protocol::ObjectsOnly;
+use memchr::memmem;
 use schemars::JsonSchema;
 use serde::de::value::MapAccessDeserializer;
 use serde::de::{DeserializeOwned, DeserializeSeed, Deserializer, IntoDeserializer, MapAccess};
 use serde::{Deserialize, Serialize};
 
 use super::{CaseRow, Footer, Header};
-use crate::unsafe_characters::is_unsafe;
+use crate::unsafe_characters::{is_unsafe, may_be_unsafe};
 
 /// One line of a run record, as it is written.
 #[derive(Debug, Serialize, JsonSchema)]
@@ -30,13 +31,17 @@ pub enum RecordLine<'a> {
 impl RecordLine<'_> {
     /// The line's bytes, newline included.
     pub(super) fn to_bytes(&self) -> serde_json::Result<Vec<u8>> {
-        Ok((without_commands(&serde_json::to_string(self)?) + "\n").into_bytes())
+        Ok((without_commands(serde_json::to_string(self)?) + "\n").into_bytes())
     }
 }
 
 /// JSON in which escapes stand for what a terminal or a CI runner (`##[`) would obey. Those occur
 /// within strings only, where they mean the same.
-fn without_commands(json: &str) -> String {
+fn without_commands(json: String) -> String {
+    // Most rows have none, and a run writes thousands. JSON escapes the low control characters itself.
+    if !may_be_unsafe(json.as_bytes()) && memmem::find(json.as_bytes(), b"##").is_none() {
+        return json;
+    }
     let mut out = String::with_capacity(json.len());
     let mut last = ' ';
     for c in json.chars() {
