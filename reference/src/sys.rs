@@ -12,6 +12,7 @@ pub(crate) mod case_insensitive;
 mod clock;
 mod descriptors;
 mod fork_guard;
+pub(crate) mod kernel_file;
 mod launcher_environment;
 #[cfg(any(test, not(target_os = "linux")))]
 mod process_table;

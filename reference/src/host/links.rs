@@ -8,6 +8,7 @@ use std::os::unix::ffi::OsStringExt;
 use std::path::{Path, PathBuf};
 
 use super::paths::{self, PathPassage};
+use crate::sys::kernel_file;
 
 /// The maximum depth of directories that are searched for links.
 const DEPTH: usize = 2;
@@ -51,7 +52,7 @@ pub(super) fn in_directories(directories: &[PathBuf]) -> Vec<ServiceLink> {
 
 /// Returns the mount points whose file or directory was removed.
 pub(super) fn unlinked_mounts() -> Vec<PathBuf> {
-    unlinked(&fs::read("/proc/self/mountinfo").unwrap_or_default())
+    unlinked(&kernel_file::content("/proc/self/mountinfo").unwrap_or_default())
 }
 
 fn unlinked(table: &[u8]) -> Vec<PathBuf> {

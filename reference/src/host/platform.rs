@@ -2,9 +2,11 @@
 
 use boxproof_cases::protocol::SettingsPlatform;
 
+use crate::sys::kernel_file;
+
 /// Returns the system that this runs on.
 pub(crate) fn settings_platform() -> SettingsPlatform {
-    let release = std::fs::read_to_string("/proc/sys/kernel/osrelease").unwrap_or_default();
+    let release = kernel_file::text("/proc/sys/kernel/osrelease").unwrap_or_default();
     match () {
         () if cfg!(target_os = "macos") => SettingsPlatform::Macos,
         // WSL 2 says `microsoft`, WSL 1 alone has the capital.

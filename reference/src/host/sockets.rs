@@ -5,11 +5,12 @@ use std::os::unix::fs::FileTypeExt;
 use std::path::PathBuf;
 
 use super::reachability::is_reachable;
+use crate::sys::kernel_file;
 
 /// Returns the bound sockets whose path leads to a socket today. A socket that the command cannot
 /// reach is left out: nothing could be mounted there either.
 pub(super) fn bound() -> Vec<PathBuf> {
-    let table = fs::read("/proc/net/unix").unwrap_or_default();
+    let table = kernel_file::content("/proc/net/unix").unwrap_or_default();
     let table = String::from_utf8_lossy(&table).into_owned();
     let mut sockets: Vec<PathBuf> = paths(&table)
         .filter_map(|path| fs::canonicalize(path).ok())

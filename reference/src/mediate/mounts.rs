@@ -12,7 +12,7 @@ use std::path::{Path, PathBuf};
 use nix::sys::stat::fstat;
 
 use super::rules::DevicePath;
-use crate::sys::{notify, socket_table::BoundObject};
+use crate::sys::{kernel_file, notify, socket_table::BoundObject};
 
 /// One mount of our namespace.
 #[derive(Debug, PartialEq, Eq)]
@@ -31,7 +31,7 @@ pub(super) struct MountTable(HashMap<u64, MountEntry>);
 impl MountTable {
     /// Reads the mounts of this process.
     pub(super) fn read() -> io::Result<Self> {
-        Ok(Self::parse(&fs::read("/proc/self/mountinfo")?))
+        Ok(Self::parse(&kernel_file::content("/proc/self/mountinfo")?))
     }
 
     fn parse(table: &[u8]) -> Self {
@@ -50,7 +50,7 @@ impl MountTable {
     pub(super) fn object(&self, file: BorrowedFd<'_>) -> Option<BoundObject> {
         let device = self.0.get(&notify::mount_of(file).ok()?)?.device;
         let (major, minor) = ((device >> 32) as u32, device as u32);
-        let shown = fs::read_to_string(format!("/proc/self/fdinfo/{}", file.as_raw_fd())).ok()?;
+        let shown = kernel_file::text(format!("/proc/self/fdinfo/{}", file.as_raw_fd())).ok()?;
         let inode: u64 =
             shown.lines().find_map(|line| line.strip_prefix("ino:"))?.trim().parse().ok()?;
         Some(BoundObject { device: major << 20 | minor, inode: inode as u32 })

@@ -1,7 +1,6 @@
 //! The checks of the kernel in shared sticky directories, such as `/tmp`, which it skips when an
 //! object is opened by a descriptor.
 
-use std::fs;
 use std::os::fd::OwnedFd;
 
 use nix::errno::Errno;
@@ -9,6 +8,7 @@ use nix::sys::stat::{FileStat, SFlag, fstat};
 use nix::unistd::geteuid;
 
 use super::walk::kind;
+use crate::sys::kernel_file;
 
 /// The kernel's settings, `fs.protected_…`.
 #[derive(Debug, Default, Clone, Copy)]
@@ -22,7 +22,7 @@ impl StickyProtection {
     /// Reads the current settings; one that cannot be read counts as the strictest.
     pub(super) fn read() -> Self {
         let value = |name: &str| {
-            let text = fs::read_to_string(format!("/proc/sys/fs/protected_{name}"));
+            let text = kernel_file::text(format!("/proc/sys/fs/protected_{name}"));
             text.ok().and_then(|text| text.trim().parse().ok()).unwrap_or(2)
         };
         Self { symlinks: value("symlinks"), regular: value("regular"), fifos: value("fifos") }

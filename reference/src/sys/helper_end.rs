@@ -1,6 +1,5 @@
 //! The end of a helper program that may be starting a process of its own.
 
-use std::fs;
 use std::io;
 use std::os::fd::AsFd;
 
@@ -10,6 +9,7 @@ use nix::unistd::Pid;
 use rustix::process::{WaitId, WaitIdOptions, waitid};
 
 use super::{ProcessHandle, is_shown_as_itself, shown, signal_process};
+use crate::sys::kernel_file;
 
 /// Kills `helper`, a child of ours, and its children. A child that is not tied to the helper yet
 /// would outlive it: `bwrap` ties its own some time after the fork.
@@ -29,7 +29,7 @@ pub(crate) fn kill_with_children(helper: &ProcessHandle) -> io::Result<()> {
 /// Returns the children of `helper`, as far as `/proc` names them by numbers that are ours.
 fn children(helper: &ProcessHandle) -> Vec<Pid> {
     let number = shown(helper).ok().filter(|_| is_shown_as_itself());
-    let list = number.map(|id| fs::read_to_string(format!("/proc/{id}/task/{id}/children")));
+    let list = number.map(|id| kernel_file::text(format!("/proc/{id}/task/{id}/children")));
     let list = list.and_then(Result::ok).unwrap_or_default();
     list.split_whitespace().filter_map(|id| id.parse().ok()).map(Pid::from_raw).collect()
 }

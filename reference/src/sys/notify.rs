@@ -11,6 +11,7 @@ use nix::sys::uio::{RemoteIoVec, process_vm_readv, process_vm_writev};
 use nix::unistd::Pid;
 
 use super::{capabilities, set_capabilities};
+use crate::sys::kernel_file;
 
 /// `PIDFD_THREAD`.
 const THREAD: c_int = libc::O_EXCL;
@@ -202,7 +203,7 @@ pub(crate) fn can_listen() -> bool {
         let (set, none) = (libc::SECCOMP_SET_MODE_FILTER, std::ptr::null::<libc::sock_fprog>());
         // SAFETY: without a program the call fails, by EFAULT where it knows the flags.
         let known = unsafe { libc::syscall(libc::SYS_seccomp, set, flags, none) };
-        let status = std::fs::read_to_string("/proc/thread-self/status").unwrap_or_default();
+        let status = kernel_file::text("/proc/thread-self/status").unwrap_or_default();
         let unfiltered = status.lines().any(|line| line == "Seccomp_filters:\t0");
         Errno::result(known) == Err(Errno::EFAULT) && (unfiltered || listens())
     })
