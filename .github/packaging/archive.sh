@@ -22,6 +22,11 @@ Linux*-apple-darwin) build=(cargo-zigbuild zigbuild) ;;
     export CARGO_TARGET_AARCH64_UNKNOWN_LINUX_MUSL_LINKER=rust-lld
     ;;
 esac
+# A program at a fixed address starts without relocations, which are a tenth of the CPU time for a
+# trivial command.
+case "$target" in
+*-linux-musl) export RUSTFLAGS="${RUSTFLAGS-} -C relocation-model=static" ;;
+esac
 "${build[@]}" --profile dist --locked --package boxproof --target "$target"
 python3 .github/packaging/binary.py "$target" "${CARGO_TARGET_DIR:-target}/$target/dist/boxproof"
 staged=$(mktemp -d)

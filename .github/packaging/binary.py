@@ -1,10 +1,12 @@
-"""Inspects a program without running it: binary.py TARGET FILE. A Linux program must be static; a macOS
-program must be of the right processor, start on macOS 14, and need libraries of the system only."""
+"""Inspects a program without running it: binary.py TARGET FILE. A Linux program must be static and linked
+at a fixed address; a macOS program must be of the right processor, start on macOS 14, and need libraries
+of the system only."""
 
 import struct
 import sys
 
 OLDEST_MACOS = (14, 0)
+ELF_FIXED = 2
 ELF_MACHINES = {"x86_64": 62, "aarch64": 183}
 MACHO_CPUS = {"x86_64": 0x01000007, "aarch64": 0x0100000C}
 # Load commands: libraries (also weak, re-exported, lazy, upward), the oldest system by its two names,
@@ -22,6 +24,7 @@ def elf(data, processor):
     headers = [struct.unpack_from("<I", data, start + n * size)[0] for n in range(count)]
     print(f"ELF type {kind}, machine {machine}, interpreter: {'yes' if 3 in headers else 'none'}")
     found = [] if machine == ELF_MACHINES[processor] else [f"its machine is {machine}"]
+    found += [] if kind == ELF_FIXED else ["it is relocated at every start"]
     return found + (["it needs a dynamic linker"] if 3 in headers else [])
 
 
