@@ -1,6 +1,7 @@
 //! Corpus lint: rules about cases that load, but should be better.
 
 mod arms;
+mod host_paths;
 mod trace;
 
 use std::collections::BTreeMap;
@@ -75,6 +76,7 @@ pub fn lint(suite: &Suite) -> Vec<LintFinding> {
         found.extend(reasons(case));
         found.extend(arms::arms(case));
         found.extend(trace::trace(case));
+        found.extend(host_paths::host_paths(case));
     }
     found.extend(unique_purposes(suite));
     found.extend(suite.files.iter().flat_map(|(path, text)| boolean_words(path, text)));
