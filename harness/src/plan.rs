@@ -7,7 +7,7 @@ use boxproof_cases::case::{HostPlatform, ToolVersion};
 use boxproof_cases::{Capability, Case, Suite};
 use boxproof_reports::Verdict;
 
-use crate::backend::Backend;
+use crate::backend::{Backend, BackendKind};
 use crate::case_pair::CasePair;
 use crate::host::HostFacts;
 use crate::selection::CaseSelection;
@@ -161,7 +161,8 @@ fn decide(
 }
 
 /// Returns the one capability that `backend` lacks for `case`, if the case is the one of `plain` that
-/// asks for it.
+/// asks for it, and the backend itself could answer: one without results tells no event, and variables
+/// of a command line are boxproof's own choice.
 pub fn unclaimed<'a>(
     case: &'a Case,
     backend: &Backend,
@@ -172,7 +173,13 @@ pub fn unclaimed<'a>(
     let is_alone = lacking.next().is_none();
     let is_act = case.question().is_none() && case.channel().is_none();
     let is_plain = || plain.get(capability).is_some_and(|id| id == case.id.as_str());
-    (is_act && is_alone && is_plain()).then_some(capability)
+    let is_rendered = matches!(backend.kind, BackendKind::Argv(_));
+    let answers = !is_rendered || (case.expect.result.is_none() && !is_of_environment(capability));
+    (is_act && is_alone && answers && is_plain()).then_some(capability)
+}
+
+fn is_of_environment(capability: &Capability) -> bool {
+    capability.name().starts_with("env.")
 }
 
 /// Names a tool that is too old, with the version found and the one that is wanted.
@@ -188,7 +195,7 @@ fn too_old(case: &Case, host: &HostFacts) -> Option<String> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::backend::{BackendKind, MissingBackend};
+    use crate::backend::{Manifest, MissingBackend};
     use crate::host::ProcessBounds;
     use crate::observability::Observability;
     use crate::selection::SlowCases;
@@ -301,6 +308,30 @@ mod tests {
             PlannedAction::Skip { verdict, reason } => format!("{verdict}({reason})"),
         };
         assert_eq!(found, what);
+    }
+
+    /// A backend that is called by a command line tells no results, and passes the variables on that
+    /// boxproof renders.
+    #[rstest]
+    #[case::an_effect("net.none", "expect: {allowed: {}}", true)]
+    #[case::a_result("explain.events", "expect: {allowed: {}, result: {started: true}}", false)]
+    #[case::a_variable("env.scrub", "expect: {allowed: {}}", false)]
+    fn a_gap_is_asked_of_what_the_backend_itself_does(
+        #[case] capability: &str,
+        #[case] expect: &str,
+        #[case] asked: bool,
+    ) {
+        let text = format!("act: {{sh: 'true'}}\nneeds: [{capability}]\n{expect}\n");
+        let (case, capability) =
+            (crate::testing::case(&text), Capability::new(capability).unwrap());
+        let plain = PlainCases::from([(capability.clone(), case.id.to_string())]);
+        let text = "name: box\nsummary: A box.\nprogram: box\nargv: '{{ command }}'\n";
+        let manifest = Manifest::parse(std::path::Path::new("box.yaml"), text).unwrap();
+        let kind = BackendKind::Argv(Box::new(manifest));
+        let argv = Backend { claims: BTreeMap::new(), kind, ..backend(false) };
+        let bare = Backend { claims: BTreeMap::new(), ..backend(false) };
+        let of = |backend| unclaimed(&case, backend, &plain).is_some();
+        assert_eq!((of(&argv), of(&bare)), (asked, true));
     }
 
     #[rstest]
