@@ -357,13 +357,15 @@ fn is_worth_another(execution: &CaseExecution, judgement: &Judgement) -> bool {
 }
 
 /// Returns whether to try again: only a case that taught nothing, and never at the price of a
-/// second time-out; and a run that was untimely or could not be set up, because on a busy host much
-/// is late.
+/// second time-out; and a run that was untimely, could not be set up or found nothing that listens,
+/// because on a busy host much is late.
 fn worth_another(judgement: &Judgement) -> bool {
     [Reason::Timing, Reason::SetupFailed, Reason::Host]
         .map(Reason::code)
         .contains(&judgement.reason.as_str())
         || judgement.verdict == Verdict::ProbeBroken
+        // A proxy that does not listen yet refuses connections as well.
+        || judgement.verdict == Verdict::OverBlock && judgement.message.contains("ECONNREFUSED")
         || judgement.verdict == Verdict::Inconclusive && !judgement.reason.contains("timed-out")
 }
 
@@ -391,6 +393,16 @@ mod tests {
     use super::*;
     use boxproof_reports::TwinState;
     use rstest::rstest;
+
+    #[rstest]
+    #[case("under the wider policy of the twin, connect failed with ECONNREFUSED", true)]
+    #[case("connect failed with EPERM", false)]
+    fn what_may_not_listen_yet_is_asked_again(#[case] message: &str, #[case] again: bool) {
+        let (reason, message) = (Reason::Twin.code().to_owned(), message.to_owned());
+        let judgement =
+            Judgement { verdict: Verdict::OverBlock, reason, message, twin: TwinState::None };
+        assert_eq!(worth_another(&judgement), again);
+    }
 
     #[rstest]
     #[case(Verdict::Inconclusive, Reason::NoRecord, true)]
