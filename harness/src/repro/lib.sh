@@ -267,10 +267,10 @@ untouched() {
 answered() { od -An -v -tu1 "$work/victim.log" | grep -q '255 *$'; }
 # Who carries the nonce; the brackets keep the search from finding itself.
 survivors() {
-    grep -la -- "[b]${nonce#b}" /proc/[0-9]*/cmdline 2>/dev/null | while IFS= read -r line; do
-        line=${line#/proc/} line=${line%/cmdline}
+    grep -la -- "[b]${nonce#b}" /proc/[0-9]*/cmdline /proc/[0-9]*/environ 2>/dev/null | while IFS= read -r line; do
+        line=${line#/proc/} line=${line%/*}
         case " ${victim:-} ${listener:-} " in *" $line "*) ;; *) say "$line" ;; esac
-    done
+    done | sort -u
 }
 mounts() { grep -F -- " $here/" /proc/self/mountinfo; }
 no_survivors() {

@@ -218,6 +218,7 @@ fn another_program_can_be_tried_and_a_missing_one_teaches_nothing() {
 #[case("proc/signal/usr1")]
 #[case("proc/inherited-read")]
 #[case("proc/orphans/setsid")]
+#[case("exec/returns/job")]
 #[case("proc/terminated")]
 #[case("env/scrub")]
 #[case("protect/git-write")]
