@@ -4,7 +4,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use crate::conformance::PassedShare;
 use crate::matrix::Matrix;
-use crate::record::{CaseRow, TwinState};
+use crate::record::{CaseRow, Level, TwinState};
 use crate::verdict::{Outcome, Verdict};
 
 /// One capability of one backend, as claimed and as seen.
@@ -65,7 +65,7 @@ impl ClaimStanding {
         match self {
             Self::Over => "claimed, and a case about it failed",
             Self::Under => "claimed in part, and every case about it passed",
-            Self::Works => "not claimed, and every judged case about it passed",
+            Self::Works => "not claimed, and every case about it that was asked showed it",
             Self::Unmeasured => "claimed, and no case about it was judged",
             Self::Confirmed => {
                 "claimed, and every judged case passed, known limits of a part apart"
@@ -118,7 +118,7 @@ pub fn all<'a>(
     for name in claims.keys() {
         needing.entry(name).or_default();
     }
-    for row in rows.filter(|row| !is_beside_denial(row)) {
+    for row in rows.filter(|row| !is_beside_denial(row) && !is_beyond_claim(row)) {
         for subject in row.subjects() {
             needing.entry(subject).or_default().push(row);
         }
@@ -136,7 +136,7 @@ pub fn all<'a>(
 }
 
 /// The reason codes of a denial that held, and whose run ended otherwise than asked.
-const ENDS: [&str; 3] = ["exit", "lived-on", "not-refused"];
+const ENDS: [&str; 4] = ["exit", "lived-on", "not-refused", "policy-refused"];
 
 /// Returns whether a case that expects a denial failed for something else: it is its twin that is
 /// refused, or more than the denial, or the run ends otherwise. That takes nothing from the claim.
@@ -147,6 +147,11 @@ fn is_beside_denial(row: &CaseRow) -> bool {
         _ => false,
     };
     beside && row.twin != TwinState::NotNeeded
+}
+
+/// Returns whether a case failed that asks for more than each backend with its claim must do.
+fn is_beyond_claim(row: &CaseRow) -> bool {
+    row.verdict.is_failure() && row.level != Level::Must
 }
 
 /// One capability across all columns.

@@ -4,7 +4,9 @@ use std::collections::BTreeMap;
 
 use boxproof_reports::claims::{CapabilityClaim, ClaimStanding, all, table};
 use boxproof_reports::terminal::{self, TerminalOptions};
-use boxproof_reports::{CaseRow, Matrix, Outcome, Run, TwinState, Verdict, html, markdown, merge};
+use boxproof_reports::{
+    CaseRow, Level, Matrix, Outcome, Run, TwinState, Verdict, html, markdown, merge,
+};
 use rstest::rstest;
 
 use crate::sample::{backend, bad, header, run};
@@ -67,6 +69,7 @@ fn a_refusal_counts_where_no_denial_was_asked_for(
 #[case::the_end_of_a_denial(TwinState::None, "exit", ClaimStanding::Confirmed)]
 #[case::a_denial_that_lives_on(TwinState::None, "lived-on", ClaimStanding::Confirmed)]
 #[case::a_denial_without_an_error(TwinState::Shown, "not-refused", ClaimStanding::Confirmed)]
+#[case::a_policy_that_is_refused(TwinState::Shown, "policy-refused", ClaimStanding::Confirmed)]
 #[case::the_rule_of_a_denial(TwinState::Shown, "rule", ClaimStanding::Over)]
 #[case::the_end_of_what_is_allowed(TwinState::NotNeeded, "exit", ClaimStanding::Over)]
 fn a_denial_that_holds_speaks_against_no_claim_by_its_end(
@@ -115,6 +118,18 @@ fn a_case_speaks_for_what_it_says_it_is_about(
     let found = all(&claims, [&row].into_iter());
     let found: Vec<_> = found.iter().map(|claim| (claim.capability, claim.standing())).collect();
     assert_eq!(found, standings);
+}
+
+#[rstest]
+#[case(Level::Must, ClaimStanding::Over)]
+#[case(Level::Should, ClaimStanding::Confirmed)]
+#[case(Level::May, ClaimStanding::Confirmed)]
+fn what_no_backend_must_do_speaks_against_no_claim(
+    #[case] level: Level,
+    #[case] standing: ClaimStanding,
+) {
+    let rows = [CaseRow { level, ..needing(Verdict::UnderBlock) }, needing(Verdict::Pass)];
+    assert_eq!(all(&claims(&[("cap", "enforced")]), rows.iter())[0].standing(), standing);
 }
 
 #[rstest]
