@@ -38,7 +38,7 @@ driver.serve(
     {"fs.write": "enforced", "fs.read_only": "enforced", "fs.extra_write_roots": "enforced",
      "net.none": "enforced", "net.host": "enforced", "proc.isolated": "enforced",
      "kernel.no_new_privs": "enforced", "unix_socket.abstract": "partial",
-     "env.inherit": "enforced", "exec.exit_code": "enforced", "exec.signal_code": "enforced",
+     "env.inherit": "enforced", "exec.exit_code": "enforced", "exec.signal_code": "partial",
      "exec.streams": "enforced", "exec.argv": "enforced", "supervise.tree_dead": "partial"},
     ["The command is uid 0 of its own user namespace.",
      "What ends the calling process does not end what it has started.",
