@@ -1,5 +1,6 @@
 //! The sandbox under test: [`Backend`], its claims, and the start of one run.
 
+mod agent;
 mod claims;
 mod context;
 mod double;
@@ -29,6 +30,10 @@ use std::path::PathBuf;
 use boxproof_cases::Capability;
 use boxproof_cases::protocol::ClaimLevel;
 
+pub use agent::{
+    AGENT_VERB, AgentDialogue, BROKEN, BROKEN_CODE, CommandReport, DECLINED, DECLINED_CODE,
+    ENDPOINT, ModelProtocol, ReportFormat, ToolReport,
+};
 pub use claims::{BackendClaims, ClaimEvidence, ClaimedLevel};
 pub use double::DoubleReply;
 pub use exits::{
@@ -95,7 +100,7 @@ pub struct Backend {
 /// The way in which a backend is started.
 #[derive(Debug, Clone)]
 pub enum BackendKind {
-    /// By the argument vector its manifest renders.
+    /// By the argument vector its manifest renders; an agent by the driver, which starts that.
     Argv(Box<Manifest>),
     /// By the verbs of the protocol.
     Native {
@@ -148,6 +153,11 @@ impl Backend {
     /// Returns whether the command's output can be read while it runs.
     pub fn is_heard(&self) -> bool {
         !matches!(&self.kind, BackendKind::Argv(manifest) if manifest.holds_output)
+    }
+
+    /// Returns whether it is an agent, which hands the command's output on as the text of a report.
+    pub fn is_agent(&self) -> bool {
+        matches!(&self.kind, BackendKind::Argv(manifest) if manifest.agent.is_some())
     }
 
     /// Returns whether cases that need `capability` are run: it is claimed, or asked all the same.

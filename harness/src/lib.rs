@@ -1,5 +1,6 @@
 //! The verbs: plan, run, judge and collect, and what they act on.
 
+pub mod agent;
 pub mod arm_context;
 pub mod attestation;
 pub mod backend;

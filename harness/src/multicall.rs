@@ -1,12 +1,12 @@
 //! Programs in the running executable besides the harness: the probe, a victim, a listener, a
-//! private namespace, a launcher, the measured operations of a bench, and its pages. Every program
-//! that calls [`crate::session::conduct`] starts with [`dispatch`], because the probe of a run is a
-//! copy of that program.
+//! private namespace, a launcher, the driver of an agent, the measured operations of a bench, and
+//! its pages. Every program that calls [`crate::session::conduct`] starts with [`dispatch`], because
+//! the probe of a run is a copy of that program.
 
 use std::ffi::OsString;
 use std::path::Path;
 
-use crate::{bench, run, workspace};
+use crate::{agent, backend, bench, run, workspace};
 
 /// The name under which a copy of the program is the probe.
 const PROBE: &str = "boxprobe";
@@ -22,6 +22,7 @@ pub fn dispatch(args: &[OsString]) -> Option<i32> {
         (_, workspace::NETWORK_VERB) => Some(workspace::serve_network(rest(2))),
         (_, run::PRIVATE_NS_VERB) => Some(run::serve_private_ns(rest(2))),
         (_, run::LAUNCHER_VERB) => Some(run::serve_launcher(rest(2))),
+        (_, backend::AGENT_VERB) => Some(agent::serve(rest(2))),
         (_, bench::OPERATIONS_VERB) => Some(bench::serve_operations(rest(2))),
         (_, bench::DRAW_VERB) => Some(bench::draw()),
         (PROBE, _) => Some(boxproof_probes::main(rest(1))),

@@ -110,6 +110,7 @@ fn attempt(
     let survivors = look_for_survivors(case, &workspace, &baseline)?;
     let mut after = before.compare(case, &mut workspace, &runs, &survivors);
     after.appeared.retain(|path| !residue.is_match(path));
+    after.tree.retain(|path, _| after.laid.contains_key(path) || !residue.is_match(path));
     let nonce = workspace.nonce.clone();
     after.leaks.extend(workspace.remove());
     Ok(ArmReport {

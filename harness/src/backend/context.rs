@@ -6,7 +6,7 @@ use boxproof_cases::protocol::{PROTECTED_NAMES, Policy, Protect, Readable, RunRe
 use minijinja::{Environment, Value, context};
 
 use super::write_rules::{contradictory, regranted, write_rules};
-use super::{LaunchContext, LaunchError, environment};
+use super::{ENDPOINT, LaunchContext, LaunchError, environment};
 
 /// The grant that takes [`GIT`] out of the protected names.
 const GIT_GRANT: &str = "git_config_write";
@@ -29,6 +29,7 @@ pub(super) const VARIABLES: &[&str] = &[
     "program",
     "probe",
     "home",
+    "endpoint",
     "state",
     "uid",
     "unprotects",
@@ -70,6 +71,7 @@ pub(super) fn template_context(
         program => program.to_str(),
         probe => ctx.probe.to_str(),
         home => ctx.home.to_str(),
+        endpoint => ENDPOINT,
         state => ctx.state.to_str(),
         uid => ctx.uid,
         unprotects => ctx.unprotects,

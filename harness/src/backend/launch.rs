@@ -11,8 +11,8 @@ use boxproof_cases::protocol::{
 };
 
 use super::{
-    Backend, BackendKind, BackendNoise, DoubleReply, ExitTable, Manifest, StopMethod, context,
-    program, template,
+    AGENT_VERB, Backend, BackendKind, BackendNoise, DoubleReply, ExitTable, Manifest, StopMethod,
+    context, program, template,
 };
 
 /// The harness's part of a launch.
@@ -76,6 +76,8 @@ pub struct SpawnPlan {
     pub exits: Option<ExitTable>,
     /// The lines that the backend writes of its own.
     pub noise: BackendNoise,
+    /// True if stdout has what the command wrote to both streams, so that a reason may stand there.
+    pub undivided: bool,
     /// The way in which it is ended when its time is up.
     pub stop: StopMethod,
     /// Globs of paths it may leave behind, below `$WS`, `$HOME` or `$TMPDIR`.
@@ -180,7 +182,15 @@ pub(super) fn spawn_by_manifest(
         }
     }
     let mut spawn = plain(request, ctx);
-    spawn.argv = vec![program.into()];
+    if let Some(agent) = &manifest.agent {
+        let agent = agent.rendered(&scene).map_err(|error| error.about("agent.arguments"))?;
+        let job =
+            serde_json::to_vec(&agent).map_err(|error| LaunchError::fault(error.to_string()))?;
+        let file = ctx.state.join("agent.json");
+        spawn.argv = vec![ctx.probe.into(), AGENT_VERB.into(), file.clone().into()];
+        spawn.files.push((file, job));
+    }
+    spawn.argv.push(program.into());
     let argv = template::argv(&manifest.argv, &scene);
     spawn.argv.extend(argv.map_err(|error| error.about("argv"))?);
     if manifest.passes_env {
@@ -201,6 +211,7 @@ pub(super) fn spawn_by_manifest(
     Ok(SpawnPlan {
         exits: Some(manifest.exits.clone()),
         noise: manifest.noise.rendered(&scene).map_err(|error| error.about("noise"))?,
+        undivided: manifest.agent.is_some(),
         stop: manifest.stop.clone(),
         residue: manifest.residue.clone(),
         ..spawn

@@ -6,12 +6,13 @@ use std::path::Path;
 use boxproof_cases::Capability;
 use boxproof_cases::case::HostPlatform;
 use boxproof_cases::load::{LoadError, parse};
+use boxproof_cases::protocol::ClaimLevel;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use super::{
-    BackendClaims, BackendNoise, ChannelParts, DoubleReply, ExitTable, StopMethod, UnsaidMembers,
-    VersionRange, parts, template,
+    AgentDialogue, BackendClaims, BackendNoise, ChannelParts, DoubleReply, ExitTable, StopMethod,
+    UnsaidMembers, VersionRange, parts, template,
 };
 
 /// One backend, as its file describes it.
@@ -60,12 +61,15 @@ pub struct Manifest {
     /// Known limits, one sentence each.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub limits: Vec<String>,
-    /// Kind `argv`: the template of the program's arguments, one a line.
+    /// Kinds `argv` and `agent`: the template of the program's arguments, one a line.
     #[serde(default, skip_serializing_if = "String::is_empty")]
     pub argv: String,
     /// Kind `receipts`: how the parts of the channel are called.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub receipts: Option<ChannelParts>,
+    /// Kind `agent`: how it is brought to execute the command by its own tool.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub agent: Option<AgentDialogue>,
     /// Kind `double`: the answer that it gives instead of running the command.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub double: Option<DoubleReply>,
@@ -134,6 +138,9 @@ pub enum ManifestKind {
     /// By the argument vector that `argv` renders.
     #[default]
     Argv,
+    /// By the argument vector that `argv` renders, as an agent that executes the command by its own
+    /// tool, since the model asks it to: `agent` says how.
+    Agent,
     /// By the verbs of the protocol; its claims are its own answer.
     Native,
     /// As the parts of a receipts channel that `receipts` renders; commands are not run.
@@ -212,16 +219,34 @@ impl Manifest {
         if let Some(fault) = manifest.fault() {
             return Err(located(fault));
         }
-        if manifest.kind == ManifestKind::Argv {
+        if manifest.agent.is_some() {
+            manifest.tell_by_report();
+        }
+        if manifest.is_rendered() {
             manifest.unsaid = UnsaidMembers::find(&manifest, &manifest.names()).map_err(located)?;
         }
         Ok(manifest)
+    }
+
+    /// Returns whether runs are started by the argument vector that `argv` renders.
+    pub fn is_rendered(&self) -> bool {
+        matches!(self.kind, ManifestKind::Argv | ManifestKind::Agent)
+    }
+
+    /// Adds what holds of every agent: its driver tells of the command when that has ended, and in words
+    /// of its own where nothing was learnt.
+    fn tell_by_report(&mut self) {
+        let (broken, declined) = AgentDialogue::exits();
+        self.exits.setup_failed.insert(0, broken);
+        self.exits.refused.insert(0, declined);
+        self.holds_output = true;
     }
 
     /// The variables that the templates which make a run ask for.
     fn names(&self) -> BTreeSet<String> {
         let texts = [&self.argv].into_iter().chain(&self.set_up).chain(&self.tear_down);
         let texts = texts.chain(self.env.values());
+        let texts = texts.chain(self.agent.iter().map(|agent| &agent.arguments));
         let texts = texts.chain(self.files.iter().flat_map(|file| [&file.path, &file.content]));
         let rules = self.inexpressible.iter().map(|rule| template::names_of_rule(&rule.when));
         texts.map(|text| template::names(text)).chain(rules).flatten().collect()
@@ -232,19 +257,24 @@ impl Manifest {
         let fault = |field: &str, message: &str| Some((field.to_owned(), message.to_owned()));
         let is_channel = self.kind == ManifestKind::Receipts;
         let verbs = self.kind == ManifestKind::Native;
-        let runs = self.kind == ManifestKind::Argv || verbs || is_channel;
-        let is_argv = self.kind == ManifestKind::Argv;
+        let runs = self.is_rendered() || verbs || is_channel;
         if self.name.is_empty() || !self.name.bytes().all(|b| b.is_ascii_graphic() && b != b'/') {
             return fault("name", "a name is one word without a slash");
         }
         if runs == self.program.is_empty() {
             return fault(
                 "program",
-                "kinds argv, native and receipts name a program, the others do not",
+                "kinds argv, agent, native and receipts name a program, the others do not",
             );
         }
-        if is_argv == self.argv.is_empty() {
-            return fault("argv", "kind argv has an argv template, the others have none");
+        if self.is_rendered() == self.argv.is_empty() {
+            return fault(
+                "argv",
+                "kinds argv and agent have an argv template, the others have none",
+            );
+        }
+        if let Some((field, message)) = self.agent_fault() {
+            return fault(field, &message);
         }
         if (self.kind == ManifestKind::Double) != self.double.is_some() {
             return fault("double", "kind double says what it does here, the others do not");
@@ -281,6 +311,22 @@ impl Manifest {
         self.unusable_value().or_else(|| self.broken_template())
     }
 
+    /// The first field of an agent that does not make sense, and why.
+    fn agent_fault(&self) -> Option<(&'static str, String)> {
+        if (self.kind == ManifestKind::Agent) != self.agent.is_some() {
+            return Some((
+                "agent",
+                "kind agent has its conversation here, the others have none".into(),
+            ));
+        }
+        let agent = self.agent.as_ref()?;
+        let mut claimed = self.claims.levels().into_iter();
+        let streams =
+            claimed.any(|(c, level)| c.name() == "exec.streams" && level != ClaimLevel::None);
+        let why = "the report of a tool is one text: no agent hands streams on byte for byte";
+        agent.fault().or_else(|| streams.then(|| ("claims", why.to_owned())))
+    }
+
     /// A value that would be found unusable only while a case is run.
     fn unusable_value(&self) -> Option<(String, String)> {
         let broken = |glob: &String| globset::Glob::new(glob).err().map(|e| e.to_string());
@@ -303,6 +349,7 @@ impl Manifest {
             .flat_map(|(field, all)| all.iter().map(move |text| (field, text.as_str())))
             .collect();
         templates.extend(self.env.values().map(|text| ("env", text.as_str())));
+        templates.extend(self.agent.iter().map(|agent| ("agent", agent.arguments.as_str())));
         templates.extend(self.noise.templates().map(|text| ("noise", text)));
         for file in &self.files {
             templates.extend([("files", file.path.as_str()), ("files", file.content.as_str())]);

@@ -268,7 +268,7 @@ fn found(
         asked: manifest.asked.clone(),
         limits: manifest.limits.clone(),
         kind: match manifest.kind {
-            ManifestKind::Argv => BackendKind::Argv(Box::new(manifest)),
+            ManifestKind::Argv | ManifestKind::Agent => BackendKind::Argv(Box::new(manifest)),
             ManifestKind::Receipts => BackendKind::Receipts(Box::new(manifest)),
             ManifestKind::Bare => BackendKind::Bare,
             ManifestKind::Refuse => BackendKind::Refuse,

@@ -113,6 +113,7 @@ pub(super) fn read_streams(
     // Where the streams are the question, the backend's additions to them are the answer.
     let (plain_out, plain_err) = match is_about_streams(case) {
         true => (own_out, own_err),
+        false if spawn.undivided && quiet_err.is_empty() => (quiet_out.clone(), quiet_out),
         false => (quiet_out, quiet_err),
     };
     let report = RunReport {

@@ -15,6 +15,9 @@ const UNHEARD: &str =
 /// The reason not to ask a case about survivors of a backend whose processes cannot be seen.
 const UNSEEN: &str = "its processes are not in the host's /proc, where this case looks for them";
 
+/// The reason not to ask a case that tells stdout from stderr of a backend that has one text of both.
+const UNDIVIDED: &str = "its report has stdout and stderr in one text, which this case tells apart";
+
 /// The reason for a double that only keeps silent to have no twin: it must fail without one.
 const ONE_ANSWER: &str = "its answer does not depend on the policy";
 
@@ -26,8 +29,17 @@ pub(super) fn reason(case: &Case, kind: ArmKind, backend: &Backend) -> Option<&'
     if case.asks_for_survivors() && kind != ArmKind::Control && !backend.is_in_proc() {
         return Some(UNSEEN);
     }
+    if tells_streams_apart(case) && kind != ArmKind::Control && backend.is_agent() {
+        return Some(UNDIVIDED);
+    }
     let is_silent = backend.double().is_some_and(|double| !double.forges());
     (kind == ArmKind::Twin && is_silent).then_some(ONE_ANSWER)
+}
+
+/// Returns whether `case` asks for what only one of the two streams must hold.
+fn tells_streams_apart(case: &Case) -> bool {
+    let stdout = case.expect.stdout.as_ref();
+    case.expect.stderr.is_some() || stdout.is_some_and(|stdout| !stdout.lacks.is_empty())
 }
 
 /// Returns whether `request` is a twin's, and wider by taking back the protection of names.

@@ -12,6 +12,7 @@ mod support;
 
 #[cfg(target_os = "linux")]
 mod action;
+mod agents;
 mod answers;
 mod any_bytes;
 mod arms;

@@ -8,8 +8,8 @@ use std::os::unix::fs::symlink;
 use std::path::{Path, PathBuf};
 
 use boxproof::backend::{
-    Backend, BackendKind, LaunchContext, LaunchError, LaunchPlan, Manifest, ManifestKind,
-    SpawnPlan, shipped_names,
+    Backend, BackendKind, LaunchContext, LaunchError, LaunchPlan, Manifest, SpawnPlan,
+    shipped_names,
 };
 use boxproof::known::KnownFailures;
 use boxproof_cases::protocol::{Command, Policy, Run, RunRequest};
@@ -130,7 +130,7 @@ const POLICIES: &[&str] = &[
 #[test]
 fn every_recipe_renders_every_policy_or_says_why_not() {
     let scene = Scene::new();
-    let recipes = shipped_names().into_iter().filter(|n| manifest(n).kind == ManifestKind::Argv);
+    let recipes = shipped_names().into_iter().filter(|n| manifest(n).is_rendered());
     let mut rendered = BTreeMap::new();
     for name in recipes {
         for over in POLICIES {

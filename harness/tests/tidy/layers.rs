@@ -28,6 +28,7 @@ fn has_word(line: &str, word: &str) -> bool {
 /// the reason.
 const OS: &[(&str, &str)] = &[
     ("cases/src/suite/directories.rs", "reads the corpus"),
+    ("harness/src/agent/", "starts agents and answers them"),
     ("harness/src/backend/context.rs", "templates ask whether a path exists"),
     ("harness/src/backend/program.rs", "looks programs up"),
     ("harness/src/backend/resolve.rs", "reads manifests and asks backends"),
