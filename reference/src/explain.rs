@@ -10,6 +10,7 @@ mod command_parser;
 mod deciding_commands;
 mod download;
 mod errno_messages;
+mod error_handlers;
 mod event;
 mod message;
 mod network;

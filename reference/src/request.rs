@@ -14,12 +14,12 @@ use std::path::Path;
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
 use boxproof_cases::protocol::{
-    Command, EnvPolicy, PROTOCOL, Policy, ProfileRequest, Readable, RunRequest, SettingsRunRequest,
-    Stdin, WirePath, from_json,
+    Command, EnvPolicy, EventScope, PROTOCOL, Policy, ProfileRequest, Readable, RunRequest,
+    SettingsRunRequest, Stdin, WirePath, from_json,
 };
 
 use serde::Deserialize;
-use serde::de::DeserializeOwned;
+use serde::de::{DeserializeOwned, IgnoredAny};
 use serde_json::Value;
 
 use crate::error::{Refusal, utf8_text};
@@ -42,9 +42,14 @@ pub(crate) fn read(file: &Path, host: &dyn HostInspector) -> Result<RunJob, Refu
         ..Refusal::invalid("cannot read the request: it is no UTF-8; save it as UTF-8")
     })?;
     // Editors put a mark in front of a text.
-    let mut order = parse(text.strip_prefix('\u{feff}').unwrap_or(&text), host)?;
+    let text = text.strip_prefix('\u{feff}').unwrap_or(&text);
+    let mut order = parse(text, host)?;
     check(&order)?;
     let run = &mut order.run;
+    // An explanation is asked for, and what a hushed command failed of only the kernel can tell.
+    if run.capture && !names_events(text)? {
+        run.events = EventScope::All;
+    }
     let by_agent = piped || run.parent_pid.is_some() || order.dialect != RuleDialect::Neutral;
     run.die_with_parent.get_or_insert(by_agent);
     Ok(order.with_inferred())
@@ -74,6 +79,19 @@ pub(crate) fn parse(text: &str, host: &dyn HostInspector) -> Result<RunJob, Refu
         }
         Some(_) => parsed::<ProfileRequest>(text).and_then(RunJob::try_from),
     }
+}
+
+/// Returns whether the request `text` says itself which calls are looked at.
+fn names_events(text: &str) -> Result<bool, Refusal> {
+    #[derive(Deserialize)]
+    struct RunMember {
+        run: EventsMember,
+    }
+    #[derive(Deserialize)]
+    struct EventsMember {
+        events: Option<IgnoredAny>,
+    }
+    parsed::<RunMember>(text).map(|request| request.run.events.is_some())
 }
 
 fn parsed<T: DeserializeOwned>(text: &str) -> Result<T, Refusal> {

@@ -50,12 +50,12 @@ pub(crate) struct RefusedCall {
 /// The end of a process that was refused something, in a run that failed.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 pub(crate) enum ProcessFate {
-    /// It, or a process between it and the command, did not fail, or was not waited for: the command did
-    /// not fail by it.
+    /// It, or a process between it and the command, did not fail, or a shell did not wait for it: the command
+    /// did not fail by it.
     Apart,
-    /// It failed, as all between it and the command did.
+    /// It failed, as all between it and the command did, or it was left by a process that failed.
     Failed,
-    /// So it did, and it made nothing and no process was started after the refusal.
+    /// All failed, and each was waited for, and it made nothing and no process was started after the refusal.
     FailedLast,
 }
 

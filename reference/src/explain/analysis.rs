@@ -7,6 +7,7 @@ mod recorded;
 mod routes;
 mod search_path;
 mod sockets;
+mod sources;
 
 use std::path::{Path, PathBuf};
 
@@ -15,7 +16,7 @@ use boxproof_cases::protocol::Command;
 pub(super) use recorded::classes;
 
 use super::cause::{self, FailureCause, LocatedDenial};
-use super::command_parser::{ParsedCommand, commands, of_line};
+use super::command_parser::{FollowingOperator, ParsedCommand, commands, of_line};
 use super::deciding_commands::{self, DecidingCommands};
 use super::errno_messages::RefusalClass;
 use super::message::{self, RefusalMessage};
@@ -34,6 +35,8 @@ pub(super) struct FailureAnalysis<'a> {
     /// The lines of the command, and of the typed form.
     lines: [Vec<ParsedCommand>; 2],
     script: ShellScript,
+    /// The command is a script in a file.
+    is_file: bool,
     roles: PathRoles,
 }
 
@@ -47,8 +50,8 @@ impl<'a> FailureAnalysis<'a> {
         };
         let roles = PathRoles::new(&lines.concat(), run.cwd, look.link);
         let base = roles.bases.first().map_or(run.cwd, PathBuf::as_path);
-        script::read_files(&mut script, &|file| (look.text)(&base.join(file)));
-        Self { run, look, ground: PolicyIndex::new(run, look.link), lines, script, roles }
+        let is_file = script::read_files(&mut script, &|file| (look.text)(&base.join(file)));
+        Self { run, look, ground: PolicyIndex::new(run, look.link), lines, script, is_file, roles }
     }
 
     /// Returns its policy as rules about paths.
@@ -83,6 +86,7 @@ impl<'a> FailureAnalysis<'a> {
             let unnamed = self.index(&stderr).or_else(|| self.database(&stderr));
             let unnamed = unnamed.or_else(|| self.repository(&stderr));
             let unnamed = unnamed.or_else(|| self.unremoved(&stderr));
+            let unnamed = unnamed.or_else(|| self.foreign_owner(&stderr));
             unnamed.or_else(|| self.unfound(&stderr)).map(alone)
         };
         let found = found.or_else(unsaid);
@@ -200,12 +204,14 @@ impl<'a> FailureAnalysis<'a> {
 
     /// Returns whether a complaint is about a path that exists and that the policy leaves open.
     fn stands_open(&self, complaint: &RefusalMessage) -> bool {
-        let there = |path: &String| {
-            let mut bases = self.roles.bases.iter();
-            bases.any(|base| (self.look.there)(&resolve(base, path.as_ref(), true, self.look.link)))
-        };
         matches!(complaint.class, RefusalClass::Access | RefusalClass::Permission)
-            && complaint.paths.iter().any(there)
+            && complaint.paths.iter().any(|path| self.is_there(path))
+    }
+
+    /// Returns whether the host has `path` as written, or a link of that name.
+    fn is_there(&self, path: &str) -> bool {
+        let mut found = self.meanings(path).into_iter();
+        found.any(|real| (self.look.there)(&real))
     }
 
     fn judge(&self, complaint: &RefusalMessage, line: &str, beside: &[&str]) -> Option<RunDenial> {
@@ -224,7 +230,9 @@ impl<'a> FailureAnalysis<'a> {
             return self.missing(complaint);
         }
         let said = operation::said(complaint.class, &complaint.words);
-        let here = complaint.paths.iter();
+        // What is not there cannot be removed outside either.
+        let removes = complaint.words.contains("failed to remove");
+        let here = complaint.paths.iter().filter(|path| !removes || self.is_there(path));
         let mut here: Vec<RunDenial> =
             here.filter_map(|path| self.at(path, said, complaint.class)).collect();
         if !here.is_empty() {
@@ -359,8 +367,17 @@ impl<'a> FailureAnalysis<'a> {
 
     /// Returns the denial that a command without captured output would have met.
     fn unseen(&self, code: i32, silent: bool) -> Option<RunDenial> {
+        let DecidingCommands { own, feeders } = self.deciders();
+        // What was kept for a variable, or given to a test, ends no line itself.
+        let decides = |one: &ParsedCommand| {
+            one.hushed
+                && one.then != FollowingOperator::Or
+                && own.iter().chain(&feeders).any(|step| step.words == one.words)
+                && !deciding_commands::ends_regardless(&self.script)
+        };
         let unseen = self.lines.iter().filter(|_| silent);
-        let unseen: Vec<_> = unseen.flat_map(|line| silent_commands::paths(line, code)).collect();
+        let unseen = unseen.flat_map(|line| silent_commands::paths(line, code, &decides));
+        let unseen: Vec<_> = unseen.collect();
         let absent = |path: &str| {
             let real = resolve(self.run.cwd, path.as_ref(), true, self.look.link);
             !(self.look.there)(&real)
@@ -369,7 +386,16 @@ impl<'a> FailureAnalysis<'a> {
         if unseen.iter().any(|(path, op)| *op == AccessKind::Read && absent(path)) {
             return None;
         }
-        unseen.iter().find_map(|(path, op)| self.at(path, *op, RefusalClass::Access))
+        // What a list of roots leaves out is there on the host alone.
+        let hidden = |path: &str| {
+            let real = resolve(self.run.cwd, path.as_ref(), true, self.look.link);
+            let rule = self.ground.lacks(&real)?;
+            Some(RunDenial { rule, op: Some("read"), path: Some(real), what: None })
+        };
+        unseen.iter().find_map(|(path, op)| {
+            let refused = self.at(path, *op, RefusalClass::Access);
+            refused.or_else(|| (*op == AccessKind::Read).then(|| hidden(path))?)
+        })
     }
 }
 

@@ -258,7 +258,9 @@ pub(super) fn decides(
     let among = |list: &[&ScriptCommand], step: &ScriptCommand| {
         list.iter().any(|one| std::ptr::eq(*one, step))
     };
-    candidates.iter().any(|step| {
-        among(&deciders.own, step) || among(&deciders.feeders, step) && named(step) == Some(true)
-    })
+    // The next command gets the same of tee, whether its files can be written or not.
+    let feeds = |step: &ScriptCommand| step.program() != "tee" && named(step) == Some(true);
+    candidates
+        .iter()
+        .any(|step| among(&deciders.own, step) || among(&deciders.feeders, step) && feeds(step))
 }

@@ -310,6 +310,22 @@ fn shell(line: &str, depth: usize, found: &mut Vec<ParsedCommand>) {
         }
     }
     parser.end_command(FollowingOperator::Whatever);
+    if depth == 0 {
+        hush_groups(found);
+    }
+}
+
+/// Hushes the commands of brackets that are, and those behind an `exec` without a program that is. Where
+/// the brackets begin is not known: commands before them that are not hushed would have been heard.
+fn hush_groups(found: &mut [ParsedCommand]) {
+    let closes = |one: &ParsedCommand| one.words.is_empty();
+    if let Some(end) = found.iter().rposition(|one| one.hushed && closes(one)) {
+        found[..end].iter_mut().for_each(|one| one.hushed = true);
+    }
+    let is_exec = |one: &ParsedCommand| one.words.len() == 1 && one.program() == "exec";
+    if let Some(at) = found.iter().position(|one| one.hushed && is_exec(one)) {
+        found[at..].iter_mut().for_each(|one| one.hushed = true);
+    }
 }
 
 #[cfg(test)]

@@ -51,8 +51,41 @@ pub(super) fn deciders(script: &ShellScript, code: i32) -> DecidingCommands<'_> 
     };
     found.own.retain(&mut is_new);
     found.feeders.retain(&mut is_new);
-    feed(&mut found, &all);
+    let mut guards = Vec::new();
+    collect_guards(script, &mut guards);
+    feed(&mut found, &all, &guards);
     found
+}
+
+/// An assignment, and a command whose status decides whether it is made.
+type GuardedAssignment<'a> = (&'a ScriptCommand, &'a ScriptCommand);
+
+/// Collects the assignments behind `&&`, and those in the bodies of `if`.
+fn collect_guards<'a>(script: &'a ShellScript, found: &mut Vec<GuardedAssignment<'a>>) {
+    let mut before: Vec<&ScriptCommand> = Vec::new();
+    for (node, joint) in &script.parts {
+        match node {
+            ScriptNode::Step(step) if step.words.is_empty() => {
+                found.extend(before.iter().map(|guard| (step, *guard)));
+            }
+            ScriptNode::Step(step) => before.push(step),
+            ScriptNode::Group(script) | ScriptNode::Function(_, script) => {
+                collect_guards(script, found);
+                collect(script, &mut before);
+            }
+            ScriptNode::Choice { asked, done } => {
+                let (mut asks, mut does) = (Vec::new(), Vec::new());
+                asked.iter().for_each(|script| collect(script, &mut asks));
+                done.iter().for_each(|script| collect(script, &mut does));
+                let sets = does.into_iter().filter(|step| step.words.is_empty());
+                found.extend(sets.flat_map(|step| asks.iter().map(move |guard| (step, *guard))));
+                asked.iter().chain(done).for_each(|script| collect_guards(script, found));
+            }
+        }
+        if matches!(joint, CommandConnector::Then | CommandConnector::Background) {
+            before.clear();
+        }
+    }
 }
 
 /// Every command of `script`, in order, those in words of others first.
@@ -81,8 +114,13 @@ fn collect_functions<'a>(script: &'a ShellScript, found: &mut Vec<(&'a str, &'a 
     }
 }
 
-/// Adds the commands that made the input of `found`: variables, and files of the same name.
-fn feed<'a>(found: &mut DecidingCommands<'a>, all: &[&'a ScriptCommand]) {
+/// Adds the commands that made the input of `found`: variables, by themselves or as `guards`, and files of
+/// the same name.
+fn feed<'a>(
+    found: &mut DecidingCommands<'a>,
+    all: &[&'a ScriptCommand],
+    guards: &[GuardedAssignment<'a>],
+) {
     let mut at = 0;
     loop {
         let known: Vec<&ScriptCommand> = found.own.iter().chain(&found.feeders).copied().collect();
@@ -90,7 +128,12 @@ fn feed<'a>(found: &mut DecidingCommands<'a>, all: &[&'a ScriptCommand]) {
         at += 1;
         for other in all {
             let new = !known.iter().chain(&found.feeders).any(|step| std::ptr::eq(*step, *other));
-            if new && works_with(one, other) {
+            let guards_one = || {
+                guards
+                    .iter()
+                    .any(|(set, guard)| std::ptr::eq(*set, *one) && std::ptr::eq(*guard, *other))
+            };
+            if new && (works_with(one, other) || guards_one()) {
                 found.feeders.push(other);
             }
         }
@@ -270,6 +313,17 @@ impl<'a> DeciderSearch<'a> {
     }
 }
 
+/// Returns whether `script` ends with an `exit` that has a status of its own, whatever came before.
+pub(super) fn ends_regardless(script: &ShellScript) -> bool {
+    match &script.parts[..] {
+        [(ScriptNode::Group(script), _)] => ends_regardless(script),
+        [.., (_, CommandConnector::Then), (last, _)] => {
+            !script.errexit && matches!(exit_of(last), Some(ExitAction::With(_)))
+        }
+        _ => false,
+    }
+}
+
 /// Returns those of `before` that an exit at `node` can have its status of: where it is given that of the last
 /// command, or of a variable that was, the one before it alone.
 fn kept_for<'a, 'b>(
@@ -316,7 +370,7 @@ fn exit_of(node: &ScriptNode) -> Option<ExitAction> {
 
 /// Returns whether `step` succeeds with any arguments.
 fn succeeds(step: &ScriptCommand) -> bool {
-    matches!(step.program(), "true" | ":" | "echo" | "printf")
+    matches!(step.program(), "true" | ":" | "echo" | "printf" | "trap" | "set")
 }
 
 #[cfg(test)]
@@ -342,7 +396,7 @@ mod tests {
     #[case("bash -o pipefail -c 'a | b'", 1, "a b|")]
     #[case("sh -ec 'a; b'", 1, "a b|")]
     #[case("sh -c 'a; b'", 1, "b|")]
-    #[case("set -e; a; b", 1, "set a b|")]
+    #[case("set -e; a; b", 1, "a b|")]
     #[case("if a; then b; fi", 1, "b|a")]
     #[case("if ! a; then exit 9; fi", 9, "|a")]
     #[case("while ! a; do exit 4; done", 4, "|a")]
@@ -368,6 +422,14 @@ mod tests {
     #[case("(a; b) && c", 1, "b c|")]
     #[case("case $x in a) b;; *) c;; esac", 1, "a b c|")]
     #[case(") ) fi a", 1, "a|")]
+    #[case("a && x=1; [ -n \"$x\" ]", 1, "[| a")]
+    #[case("a && x=1; [ -n \"$y\" ]", 1, "[|")]
+    #[case("if a; then x=1; fi; test $x", 1, "test| a")]
+    #[case("a; x=1; test $x", 1, "test|")]
+    #[case("a || x=1; test $x", 1, "test| a")]
+    #[case("trap 'exit 7' ERR; a; b", 7, "a b|")]
+    #[case("trap 'echo no' ERR; a; b", 1, "b|")]
+    #[case("trap 'exit 7' EXIT; a; b", 1, "b|")]
     fn the_commands_that_decide(#[case] line: &str, #[case] code: i32, #[case] due: &str) {
         let script = parse(line);
         let found = deciders(&script, code);

@@ -255,7 +255,7 @@ pub(super) fn is_of_network(line: &str) -> bool {
 }
 
 static REACHED: LazyLock<Option<Regex>> = LazyLock::new(|| {
-    Regex::new(r"(?i)conn|network|socket|\bhost|gai|urlopen|urlerror|dns|fetch|timed? ?out|unreachable|http|resol|offline|download").ok()
+    Regex::new(r"(?i)conn|network|socket|\bhost|gai|urlopen|urlerror|dns|fetch|timed? ?out|unreachable|http|resol|offline|download|could not find a version that satisfies").ok()
 });
 
 fn matches(regex: &LazyLock<Option<Regex>>, text: &str) -> bool {

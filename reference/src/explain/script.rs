@@ -89,21 +89,30 @@ pub(super) fn of_argv(argv: &[String]) -> ShellScript {
 }
 
 /// Puts the text of each script that a shell is given as a file in the place of the shell; `text` reads it.
-pub(super) fn read_files(script: &mut ShellScript, text: &dyn Fn(&str) -> Option<String>) {
+/// Returns whether all of `script` is such a file.
+pub(super) fn read_files(script: &mut ShellScript, text: &dyn Fn(&str) -> Option<String>) -> bool {
+    let is_alone = script.parts.len() == 1;
+    let mut has_file = false;
     for (node, _) in &mut script.parts {
         match node {
             ScriptNode::Step(step) => {
                 if let Some(found) = step.file_of_script().and_then(text) {
                     *node = ScriptNode::Group(parse(&found));
+                    has_file = true;
                 }
             }
-            ScriptNode::Group(script) => read_files(script, text),
+            ScriptNode::Group(script) => has_file |= read_files(script, text),
             ScriptNode::Choice { asked, done } => {
-                asked.iter_mut().chain(done).for_each(|script| read_files(script, text));
+                asked.iter_mut().chain(done).for_each(|script| {
+                    read_files(script, text);
+                });
             }
-            ScriptNode::Function(_, body) => read_files(body, text),
+            ScriptNode::Function(_, body) => {
+                read_files(body, text);
+            }
         }
     }
+    is_alone && has_file
 }
 
 /// Parses `line`.
@@ -133,7 +142,17 @@ fn nested(line: &str, depth: usize) -> ShellScript {
             _ => false,
         })
     };
-    let (errexit, pipefail) = (sets("errexit", 'e'), sets("pipefail", '\0'));
+    // `trap 'exit 7' ERR` ends it as `set -e` does.
+    let traps = script.parts.iter().any(|(node, _)| match node {
+        ScriptNode::Step(step) if step.program() == "trap" => match &step.words[1..] {
+            [orders, signals @ ..] => {
+                orders.contains("exit") && signals.iter().any(|it| it == "ERR")
+            }
+            [] => false,
+        },
+        _ => false,
+    });
+    let (errexit, pipefail) = (traps || sets("errexit", 'e'), sets("pipefail", '\0'));
     ShellScript { errexit, pipefail, ..script }
 }
 

@@ -31,12 +31,20 @@ static LITERAL: LazyLock<Option<Regex>> =
     LazyLock::new(|| Regex::new(r#"'([^'\n]+)'|"([^"\n]+)"|`([^`\n]+)`"#).ok());
 
 /// Returns the paths as written, and the operation on each, of the commands in `line` that can be
-/// the cause of its `status`.
-pub(super) fn paths(line: &[ParsedCommand], status: i32) -> Vec<(String, AccessKind)> {
+/// the cause of its `status`; those that are `known` to can.
+pub(super) fn paths(
+    line: &[ParsedCommand],
+    status: i32,
+    known: &dyn Fn(&ParsedCommand) -> bool,
+) -> Vec<(String, AccessKind)> {
+    // Brackets whose output is discarded do nothing themselves.
+    let writes = |one: &ParsedCommand| one.writes.iter().any(|file| file != NOTHING);
     let line: Vec<&ParsedCommand> =
-        line.iter().filter(|one| !one.unfolded && !one.words.is_empty() || one.hushed).collect();
-    let deciding =
-        line.iter().enumerate().filter(|(at, one)| decides(&line[at + 1..], one, status));
+        line.iter().filter(|one| !one.unfolded && !one.words.is_empty() || writes(one)).collect();
+    let deciding = line
+        .iter()
+        .enumerate()
+        .filter(|(at, one)| known(one) || decides(&line[at + 1..], one, status));
     deciding.flat_map(|(_, one)| attempted_accesses(one)).collect()
 }
 
@@ -106,8 +114,14 @@ pub(super) fn literals(code: &str) -> Vec<(String, AccessKind)> {
     let Some(literal) = LITERAL.as_ref() else { return Vec::new() };
     let texts =
         literal.captures_iter(code).filter_map(|found| found.iter().skip(1).flatten().next());
+    let is_module = |text: &regex::Match<'_>| {
+        let before = code.get(..text.start().saturating_sub(1)).unwrap_or_default();
+        before.trim_end().ends_with("require(") && !text.as_str().starts_with(['.', '/'])
+    };
     // `">"` is how a file is opened, and none itself.
-    let texts = texts.map(|text| text.as_str().trim_start_matches(['<', '>', '+', ' ']));
+    let texts = texts
+        .filter(|text| !is_module(text))
+        .map(|text| text.as_str().trim_start_matches(['<', '>', '+', ' ']));
     let named = texts.filter(|text| text.contains(char::is_alphanumeric));
     named
         .map(|text| (text.to_owned(), in_code(code, text)))
@@ -139,11 +153,20 @@ mod tests {
     #[case("perl -e 'open(F, \"</s/k\") or exit 9'", 9, "r /s/k")]
     #[case("[ -w /s/k ] || exit 9", 9, "r /s/k,w /s/k")]
     #[case("tar xf a.tar 2>/dev/null", 2, "w .,r a.tar")]
+    #[case(
+        "node -e \"try{require('fs').readFileSync('/s/k')}catch{process.exit(4)}\"",
+        4,
+        "r /s/k"
+    )]
+    #[case("{ wc -l < /s/k; } 2>/dev/null", 1, "r /s/k")]
+    #[case("( cd /s && cat k ) 2>/dev/null", 1, "r k")]
+    #[case("exec 2>/dev/null; cat /s/k", 1, "r /s/k")]
     fn what_nobody_saw(#[case] line: &str, #[case] status: i32, #[case] due: &str) {
         let shown = |(path, op): (String, AccessKind)| {
             format!("{} {path}", if op == AccessKind::Write { "w" } else { "r" })
         };
-        let found: Vec<String> = paths(&of_line(line), status).into_iter().map(shown).collect();
+        let found: Vec<String> =
+            paths(&of_line(line), status, &|_| false).into_iter().map(shown).collect();
         assert_eq!(found.join(","), due);
     }
 }

@@ -19,6 +19,8 @@ const INIT: Pid = Pid::from_raw(1);
 struct TracedProcess {
     handle: OwnedFd,
     parent: Pid,
+    /// It has the name of a shell, which does not wait for what runs in the background.
+    is_shell: bool,
     /// The last process that there was when this one was last refused something, if it ever was.
     newest: Option<Pid>,
     /// It has made something since.
@@ -36,7 +38,9 @@ impl RefusedProcesses {
         while next > INIT && !self.0.contains_key(&next) && self.0.len() < MOST {
             let Ok(handle) = notify::open_process(next, 0) else { break };
             let Some(parent) = parent_of(next) else { break };
-            self.0.insert(next, TracedProcess { handle, parent, newest: None, went_on: false });
+            let is_shell = is_shell(next);
+            let traced = TracedProcess { handle, parent, is_shell, newest: None, went_on: false };
+            self.0.insert(next, traced);
             next = parent;
         }
         if let Some(traced) = self.0.get_mut(&process) {
@@ -62,10 +66,10 @@ impl RefusedProcesses {
         let newest = newest_process();
         let refused = self.0.iter().filter(|(_, traced)| traced.newest.is_some());
         let fates = refused.filter_map(|(process, traced)| {
-            let fate = match self.has_failed(*process)? {
-                false => ProcessFate::Apart,
-                true if traced.newest == newest && !traced.went_on => ProcessFate::FailedLast,
-                true => ProcessFate::Failed,
+            let is_last = traced.newest == newest && !traced.went_on;
+            let fate = match self.fate(*process)? {
+                ProcessFate::FailedLast if !is_last => ProcessFate::Failed,
+                fate => fate,
             };
             Some(RefusedFate { pid: process.as_raw(), fate })
         });
@@ -73,16 +77,23 @@ impl RefusedProcesses {
     }
 
     /// Returns whether the failure of `process` can have become that of the command: whether it failed, and
-    /// every process between the two; each was waited for. None where the kernel does not tell.
-    fn has_failed(&self, process: Pid) -> Option<bool> {
+    /// every process between the two. Each was waited for, or it is not the last: git ends with a failure when
+    /// a helper closes its pipe. None where the kernel does not tell.
+    fn fate(&self, process: Pid) -> Option<ProcessFate> {
         let traced = self.0.get(&process)?;
         if traced.parent <= INIT {
             // The command itself, or what was left of a process that had ended before.
-            return Some(true);
+            return Some(ProcessFate::FailedLast);
         }
+        let is_of_shell = || self.0.get(&traced.parent).is_some_and(|parent| parent.is_shell);
         match notify::reaped_end(&traced.handle)? {
-            ReapedEnd::Unreaped | ReapedEnd::Status(0) => Some(false),
-            ReapedEnd::Status(_) => self.has_failed(traced.parent),
+            ReapedEnd::Status(0) => Some(ProcessFate::Apart),
+            ReapedEnd::Unreaped if is_of_shell() => Some(ProcessFate::Apart),
+            ReapedEnd::Unreaped => self.fate(traced.parent).map(|fate| match fate {
+                ProcessFate::Apart => fate,
+                _ => ProcessFate::Failed,
+            }),
+            ReapedEnd::Status(_) => self.fate(traced.parent),
         }
     }
 }
@@ -91,6 +102,11 @@ fn parent_of(process: Pid) -> Option<Pid> {
     let status = std::fs::read_to_string(format!("/proc/{process}/status")).ok()?;
     let parent = status.lines().find_map(|line| line.strip_prefix("PPid:"))?;
     Some(Pid::from_raw(parent.trim().parse().ok()?))
+}
+
+fn is_shell(process: Pid) -> bool {
+    let name = std::fs::read_to_string(format!("/proc/{process}/comm")).unwrap_or_default();
+    ["sh", "dash", "bash", "zsh", "ksh", "ash", "fish", "busybox"].contains(&name.trim_end())
 }
 
 /// Returns the process or thread that this pid namespace got last.
@@ -104,8 +120,8 @@ mod tests {
     use super::*;
     use std::process::Command;
 
-    /// Runs `end` in a child that was kept as refused, and returns whether it counts as failed.
-    fn failed(end: &str) -> Option<bool> {
+    /// Runs `end` in a child that was kept as refused, and returns its fate.
+    fn fate(end: &str) -> Option<ProcessFate> {
         let mut child = Command::new("sh").args(["-c", end]).spawn().unwrap();
         let pid = Pid::from_raw(child.id() as i32);
         let mut kept = RefusedProcesses::default();
@@ -113,16 +129,19 @@ mod tests {
         assert!(kept.0.len() > 1, "this process is kept, too");
         kept.0.retain(|one, _| *one == pid || *one == Pid::this());
         kept.0.get_mut(&Pid::this()).unwrap().parent = INIT;
-        assert_ne!(kept.has_failed(pid), Some(true), "it runs, or was not waited for");
+        let running = kept.fate(pid);
+        assert!(matches!(running, None | Some(ProcessFate::Failed)), "it was not waited for");
+        kept.0.get_mut(&Pid::this()).unwrap().is_shell = true;
+        assert_eq!(kept.fate(pid), running.map(|_| ProcessFate::Apart), "it is in the background");
         child.wait().unwrap();
-        kept.has_failed(pid)
+        kept.fate(pid)
     }
 
     #[test]
     fn a_process_has_failed_once_it_was_waited_for() {
-        let known = failed("exit 3");
-        assert!(known.is_none_or(|failed| failed));
-        assert_eq!(failed("exit 0"), known.map(|_| false));
-        assert_eq!(failed("kill -9 $$"), known);
+        let known = fate("exit 3");
+        assert!(matches!(known, None | Some(ProcessFate::FailedLast)));
+        assert_eq!(fate("exit 0"), known.map(|_| ProcessFate::Apart));
+        assert_eq!(fate("kill -9 $$"), known);
     }
 }

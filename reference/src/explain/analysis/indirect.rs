@@ -8,10 +8,11 @@ use regex::Regex;
 
 use super::super::errno_messages::RefusalClass;
 use super::super::operation;
+use super::super::script::ScriptCommand;
 use super::super::silent_commands;
 use super::{
     AccessKind, DecidingCommands, DenialRule, FailureAnalysis, ParsedCommand, RefusalMessage,
-    RunDenial, ends, is_connect, resolve,
+    RunDenial, cause, ends, is_connect, resolve, runtime_denial,
 };
 
 /// Messages of git without a reason, and the file that git was to write.
@@ -248,6 +249,23 @@ impl FailureAnalysis<'_> {
             path: None,
             what,
         })
+    }
+
+    /// Returns the denial of an owner or group that the user namespace of root's command does not have.
+    pub(super) fn foreign_owner(&self, text: &str) -> Option<RunDenial> {
+        let names = |text: &str| {
+            ["owner", "chown", "group", "setuid", "setgid", "setres"]
+                .iter()
+                .any(|it| text.contains(it))
+        };
+        let line = text.lines().rfind(|line| line.ends_with(" Invalid argument"));
+        let line = line.filter(|_| self.run.root)?;
+        let asks = |step: &ScriptCommand| match operation::is_interpreter(step.program()) {
+            true => step.words.iter().any(|code| names(code)),
+            false => cause::speaks(step, line) && names(line),
+        };
+        let asked = self.deciders().own.into_iter().any(asks);
+        asked.then(|| runtime_denial("a command has the owners and groups of one user in it"))
     }
 
     /// Returns the denial of a change whose path the message does not name.

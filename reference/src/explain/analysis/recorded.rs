@@ -36,19 +36,28 @@ impl FailureAnalysis<'_> {
             false => stderr.to_owned(),
         };
         let lines = lines(&output);
+        let handlers = self.error_handlers();
         let counts = |change: &&RefusedChange| {
             let path = &change.place;
             let optional = is_optional(self.ground.beyond_common(path));
             let fits = match change.fate {
                 Some(ProcessFate::Apart) => false,
-                Some(ProcessFate::FailedLast) if self.gives_no_reason(stderr) => true,
+                Some(ProcessFate::FailedLast) if self.gives_no_reason(stderr) => {
+                    !handlers.pass_over(change.program.as_deref())
+                }
+                Some(_) if handlers.say(&output) => true,
                 fate => self.is_borne_out(path, stderr, fate.is_some()),
             };
-            fits && (!optional || self.is_wanted(path, &lines))
+            let noted = path != Path::new(MOUNTS) || output.contains(MOUNTS);
+            fits && noted && (!optional || self.is_wanted(change, &lines))
         };
         let found = self.run.refused.iter().rev().filter(counts).find_map(refusal);
         let own = cause::ordinary(&lines).filter(|at| !is_of_database(lines[*at]));
-        found.filter(|_| own.is_none())
+        // A file with a status of its own ends so whatever came before, where nothing is said of it.
+        let regardless = stderr.trim().is_empty()
+            && self.is_file
+            && deciding_commands::ends_regardless(&self.script);
+        found.filter(|_| own.is_none() && !regardless)
     }
 
     /// Returns whether the kernel tells that no refused change at `path` can be the cause: the processes that
@@ -136,17 +145,25 @@ impl FailureAnalysis<'_> {
     }
 
     /// Returns whether a file that is made only if it can be is what the command was about: a message
-    /// names it, or git was to write and says nothing.
-    fn is_wanted(&self, path: &Path, lines: &[&str]) -> bool {
+    /// names it, or git was to write and says nothing, or a program that needs its cache does.
+    fn is_wanted(&self, change: &RefusedChange, lines: &[&str]) -> bool {
+        let path = &change.place;
         let name = path.file_name().unwrap_or_default().to_string_lossy();
         let writes = || {
             let mut git = self.commands().filter(|one| one.program() == "git");
             git.any(|one| one.git_subcommand().is_some_and(silent_commands::git_writes))
         };
         match lines.iter().all(|line| line.trim().is_empty()) {
-            true => name == INDEX_LOCK && writes(),
+            true => name == INDEX_LOCK && writes() || self.needs_cache(change),
             false => lines.iter().any(|line| names(path, line)),
         }
+    }
+
+    /// Returns whether the refused process fails without its cache: go does, and npm ends with the errno then.
+    fn needs_cache(&self, change: &RefusedChange) -> bool {
+        let begins = |name: &str| change.program.as_deref().is_some_and(|it| it.starts_with(name));
+        let by_errno = self.run.exit_code == Some(256 - change.errno as i32);
+        change.fate.is_some() && (begins("go") || begins("npm") && by_errno)
     }
 }
 
@@ -170,6 +187,8 @@ pub(in super::super) fn classes(errno: Errno) -> [RefusalClass; 2] {
     [class, RefusalClass::Busy]
 }
 
+/// The directory in which mount notes options that the kernel does not know.
+const MOUNTS: &str = "/run/mount";
 /// The lock that git takes to note what it found, also where it only looks.
 const INDEX_LOCK: &str = "index.lock";
 /// What npm says of its own log, beside every failure.

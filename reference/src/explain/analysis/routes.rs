@@ -87,7 +87,11 @@ impl FailureAnalysis<'_> {
         let is_last = |one: &UnroutedProcess| {
             let said =
                 || self.gives_no_reason(stderr) || stderr.lines().any(network::is_of_network);
-            one.fate.is_none() || one.fate == Some(ProcessFate::FailedLast) && said()
+            let passes_over = || {
+                stderr.trim().is_empty() && self.error_handlers().pass_over(one.program.as_deref())
+            };
+            one.fate.is_none()
+                || one.fate == Some(ProcessFate::FailedLast) && said() && !passes_over()
         };
         unrouted.is_empty() || unrouted.iter().any(|one| is_command(one) || is_last(one))
     }
