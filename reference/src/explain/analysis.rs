@@ -35,7 +35,7 @@ pub(super) struct FailureAnalysis<'a> {
     /// The lines of the command, and of the typed form.
     lines: [Vec<ParsedCommand>; 2],
     script: ShellScript,
-    /// The command is a script in a file.
+    /// The command ends with a script in a file.
     is_file: bool,
     roles: PathRoles,
 }
@@ -386,16 +386,12 @@ impl<'a> FailureAnalysis<'a> {
         if unseen.iter().any(|(path, op)| *op == AccessKind::Read && absent(path)) {
             return None;
         }
-        // What a list of roots leaves out is there on the host alone.
-        let hidden = |path: &str| {
-            let real = resolve(self.run.cwd, path.as_ref(), true, self.look.link);
-            let rule = self.ground.lacks(&real)?;
-            Some(RunDenial { rule, op: Some("read"), path: Some(real), what: None })
-        };
-        unseen.iter().find_map(|(path, op)| {
+        let found = unseen.iter().find_map(|(path, op)| {
             let refused = self.at(path, *op, RefusalClass::Access);
-            refused.or_else(|| (*op == AccessKind::Read).then(|| hidden(path))?)
-        })
+            // What a list of roots leaves out is there on the host alone.
+            refused.or_else(|| (*op == AccessKind::Read).then(|| self.unread(path))?)
+        });
+        found.or_else(|| silent.then(|| self.unread_by_code(code))?)
     }
 }
 

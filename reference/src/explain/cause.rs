@@ -28,7 +28,7 @@ pub(super) struct FailureCause {
 /// The form of a line that reports a thrown error.
 static THROWN: LazyLock<Option<Regex>> = LazyLock::new(|| {
     Regex::new(
-        r"^(?:E\s+)?(?:[[:word:].$]+\.)?[[:word:]]+(?:Error|Exception)\b(?: \[[[:word:]]+\])?(?::|$)|^E\s+assert\b|^Error: |panicked at|^\S*:?\s*[Aa]ssertion\b.*\bfailed|^not ok [0-9]|^FAIL(?:: |$)",
+        r"^(?:E\s+)?(?:[[:word:].$]+\.)?[[:word:]]+(?:Error|Exception)\b(?: \[[[:word:]]+\])?(?::|$)|^E\s+assert\b|^Error: |panicked at|^\S*:?\s*[Aa]ssertion\b.*\bfailed|^not ok [0-9]|^FAIL(?:: |$)|^usage: ",
     )
     .ok()
 });

@@ -252,6 +252,7 @@ impl CommandParser<'_> {
 }
 
 fn shell(line: &str, depth: usize, found: &mut Vec<ParsedCommand>) {
+    let begin = found.len();
     let mut chars = line.get(..line.len().min(LONGEST)).unwrap_or(line).chars().peekable();
     let mut parser = CommandParser {
         found,
@@ -310,9 +311,7 @@ fn shell(line: &str, depth: usize, found: &mut Vec<ParsedCommand>) {
         }
     }
     parser.end_command(FollowingOperator::Whatever);
-    if depth == 0 {
-        hush_groups(found);
-    }
+    hush_groups(&mut found[begin..]);
 }
 
 /// Hushes the commands of brackets that are, and those behind an `exec` without a program that is. Where

@@ -155,7 +155,10 @@ fn works_with(one: &ScriptCommand, other: &ScriptCommand) -> bool {
         let plain = !word.starts_with(['-', '$', '+']) && *word != "/dev/null";
         plain && word.len() > 1 && word.parse::<f64>().is_err()
     };
-    let shares = |word: &String| words().any(|own| own == word);
+    // A search in the messages of a command finds no more if it succeeds.
+    let searches = other.hushed && ["grep", "egrep", "fgrep", "rg"].contains(&one.program());
+    let shares =
+        |word: &String| words().any(|own| own == word) && !(searches && other.files.contains(word));
     let makes = other.words.iter().skip(1).chain(&other.files);
     other.sets.iter().any(named) || makes.filter(is_name).any(shares)
 }
@@ -316,7 +319,7 @@ impl<'a> DeciderSearch<'a> {
 /// Returns whether `script` ends with an `exit` that has a status of its own, whatever came before.
 pub(super) fn ends_regardless(script: &ShellScript) -> bool {
     match &script.parts[..] {
-        [(ScriptNode::Group(script), _)] => ends_regardless(script),
+        [.., (ScriptNode::Group(script), _)] => ends_regardless(script),
         [.., (_, CommandConnector::Then), (last, _)] => {
             !script.errexit && matches!(exit_of(last), Some(ExitAction::With(_)))
         }
@@ -407,6 +410,9 @@ mod tests {
     #[case("test \"$(a)\" = 200", 1, "test|a")]
     #[case("a -o f1; b f1", 1, "b|a")]
     #[case("a > f1; b f1", 1, "b|a")]
+    #[case("a 2> f1; b f1", 1, "b|a")]
+    #[case("a 2> f1; grep -q x f1", 1, "grep|")]
+    #[case("a > f1; grep -q x f1", 1, "grep|a")]
     #[case("f() { a; }; f", 1, "a|")]
     #[case("timeout 5 env X=1 a", 1, "a|")]
     #[case("cat <<E\nb; c\nE\na", 1, "a|")]

@@ -14,7 +14,7 @@ const TELLING: usize = 6;
 /// an error that is a value, and what is done where a call fails.
 static BEGINNING: LazyLock<Option<Regex>> = LazyLock::new(|| {
     Regex::new(
-        r"\bexcept\b[^:\n]*:|\bcatch\s*(?:\([^()]*\)\s*)?\{|\brescue\b(?:[ \t]+[A-Z][[:word:]:, ]*)?(?:[ \t]*=>[ \t]*[[:word:]]+)?|\.catch\(|\b[[:word:]]+ !=? nil \{|\b(?:or|\|\|)\s+|\|\|\s*|\bsuppress\(",
+        r"\bexcept\b[^:\n]*:|\bcatch\s*(?:\([^()]*\)\s*)?\{|\brescue\b(?:[ \t]+[A-Z][[:word:]:, ]*)?(?:[ \t]*=>[ \t]*[[:word:]]+)?|\.catch\(|\b[[:word:]]+ !=? nil \{|\b(?:or|\|\|)\s+|\|\|\s*|\bsuppress\([^()]*\):?|=>\s*\{\s*\}|\bfunction\s*\([[:word:]]*\)\s*\{\s*\}",
     )
     .ok()
 });
@@ -47,6 +47,11 @@ impl ErrorHandlers {
         !self.notes && !self.bodies.is_empty() && self.bodies.iter().all(|body| is_idle(body))
     }
 
+    /// Returns whether there are handlers that do not all go on as if nothing had failed.
+    pub(super) fn catch(&self) -> bool {
+        !self.bodies.is_empty() && !self.pass_over_all()
+    }
+
     /// Returns whether `output` has a message of a handler.
     pub(super) fn say(&self, output: &str) -> bool {
         let Some(literal) = LITERAL.as_ref() else { return false };
@@ -70,6 +75,9 @@ fn body(code: &str, start: usize, end: usize) -> &str {
     }
     let rest = &rest[..most];
     let opening = code[start..end].trim_end();
+    if opening.starts_with("suppress") || opening.ends_with('}') {
+        return "";
+    }
     if opening.ends_with(['{', '(']) {
         let close = closing(rest, 1);
         return &rest[..close];
@@ -155,6 +163,12 @@ mod tests {
     #[case::node_comment("try { f() } catch (e) {\n // no\n}\nprocess.exit(1)", true)]
     #[case::promise("f().catch(() => {}); process.exit(1)", true)]
     #[case::promise_ends("f().catch(() => process.exit(1))", false)]
+    #[case::suppressed(
+        "with contextlib.suppress(OSError):\n    os.mkdir('/o/k')\nsys.exit(6)",
+        true
+    )]
+    #[case::callback("fs.mkdir('/o/k', () => {}); process.exit(6)", true)]
+    #[case::callback_ends("fs.mkdir('/o/k', e => process.exit(6))", false)]
     #[case::ruby("begin\n f\nrescue StandardError\nend\nexit 3", true)]
     #[case::ruby_ends("begin; f; rescue SystemCallError; exit 8; end", false)]
     #[case::perl("mkdir '/o/d' or exit 3;", false)]

@@ -241,7 +241,13 @@ fn archived(one: &ParsedCommand) -> Vec<(Vec<String>, AccessKind)> {
     let at = one.words.iter().skip(1).position(|word| word.contains('f'));
     let archive = at.and_then(|at| one.words.get(at + 2)).cloned().into_iter().collect();
     if packs {
-        return vec![(archive, AccessKind::Write)];
+        let archive: Vec<String> = archive;
+        let members = one.operands().filter(|word| one.words.get(1).is_none_or(|it| it != word));
+        let members = members.filter(|word| !archive.iter().any(|it| it == word));
+        return vec![
+            (members.map(str::to_owned).collect(), AccessKind::Read),
+            (archive, AccessKind::Write),
+        ];
     }
     let unpacks = one.words.get(1).is_some_and(|word| word.contains('x'));
     let directory = one.option(&["-C", "--directory"]).or(unpacks.then_some("."));

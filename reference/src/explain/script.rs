@@ -89,30 +89,32 @@ pub(super) fn of_argv(argv: &[String]) -> ShellScript {
 }
 
 /// Puts the text of each script that a shell is given as a file in the place of the shell; `text` reads it.
-/// Returns whether all of `script` is such a file.
+/// Returns whether `script` ends with such a file.
 pub(super) fn read_files(script: &mut ShellScript, text: &dyn Fn(&str) -> Option<String>) -> bool {
-    let is_alone = script.parts.len() == 1;
-    let mut has_file = false;
+    let mut is_file = false;
     for (node, _) in &mut script.parts {
-        match node {
-            ScriptNode::Step(step) => {
-                if let Some(found) = step.file_of_script().and_then(text) {
+        is_file = match node {
+            ScriptNode::Step(step) => match step.file_of_script().and_then(text) {
+                Some(found) => {
                     *node = ScriptNode::Group(parse(&found));
-                    has_file = true;
+                    true
                 }
-            }
-            ScriptNode::Group(script) => has_file |= read_files(script, text),
+                None => false,
+            },
+            ScriptNode::Group(script) => read_files(script, text),
             ScriptNode::Choice { asked, done } => {
-                asked.iter_mut().chain(done).for_each(|script| {
+                for script in asked.iter_mut().chain(done) {
                     read_files(script, text);
-                });
+                }
+                false
             }
             ScriptNode::Function(_, body) => {
                 read_files(body, text);
+                false
             }
-        }
+        };
     }
-    is_alone && has_file
+    is_file
 }
 
 /// Parses `line`.

@@ -15,6 +15,7 @@ mod covered;
 mod egress;
 mod environment;
 mod exec;
+mod explained;
 mod files;
 mod idle;
 mod interrupts;

@@ -3,10 +3,11 @@
 
 use std::path::PathBuf;
 
+use super::super::errno_messages::RefusalClass;
 use super::super::error_handlers::ErrorHandlers;
-use super::super::operation;
 use super::super::script::ScriptCommand;
-use super::{DecidingCommands, FailureAnalysis, resolve};
+use super::super::{operation, silent_commands};
+use super::{AccessKind, DecidingCommands, FailureAnalysis, RunDenial, of_line, resolve};
 
 /// The files that are read of one run.
 const MOST: usize = 8;
@@ -15,6 +16,18 @@ const SCRIPTS: [&str; 14] = [
     ".java", ".py", ".js", ".mjs", ".cjs", ".ts", ".rb", ".pl", ".go", ".tcl", ".lua", ".php",
     ".sh", ".mk",
 ];
+
+/// Ends of the names of files in which a shell's lines are.
+const RECIPES: [&str; 3] = [".sh", ".mk", ".json"];
+
+/// The kind of a source text.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum SourceKind {
+    /// Code of an interpreter.
+    Code,
+    /// Lines for a shell.
+    Recipe,
+}
 
 /// The error handlers of a run's programs.
 #[derive(Debug, Default)]
@@ -43,29 +56,63 @@ impl RunHandlers {
 impl FailureAnalysis<'_> {
     /// Reads what the programs that decided do with errors.
     pub(super) fn error_handlers(&self) -> RunHandlers {
-        let DecidingCommands { own, feeders } = self.deciders();
         let mut found = RunHandlers::default();
+        for (kind, text) in self.source_texts() {
+            match kind {
+                SourceKind::Code => found.code.add(&text),
+                SourceKind::Recipe => found.lines.add(&text),
+            }
+        }
+        found
+    }
+
+    /// Returns the denial of a file that the programs which decided were to read, where they say nothing: of one
+    /// that their code names, if the code does not pass over errors.
+    pub(super) fn unread_by_code(&self, code: i32) -> Option<RunDenial> {
+        let mut handlers = ErrorHandlers::default();
+        let texts = self.source_texts();
+        let of_code = texts.iter().filter(|(kind, _)| *kind == SourceKind::Code);
+        of_code.for_each(|(_, text)| handlers.add(text));
+        let named = texts.iter().flat_map(|(kind, text)| match kind {
+            SourceKind::Code if handlers.catch() => silent_commands::literals(text),
+            SourceKind::Code => Vec::new(),
+            SourceKind::Recipe => silent_commands::paths(&of_line(text), code, &|_| false),
+        });
+        let mut read = named.filter(|(_, op)| *op == AccessKind::Read);
+        read.find_map(|(path, _)| self.unread(&path))
+    }
+
+    /// Returns the denial of a read of `path`, if the host has it.
+    pub(super) fn unread(&self, path: &str) -> Option<RunDenial> {
+        let mut real = self.meanings(path).into_iter().filter(|real| (self.look.there)(real));
+        real.find_map(|real| {
+            let refused = self.ground.refuses(&real, AccessKind::Read, RefusalClass::Access);
+            let rule = refused.map(|(rule, _)| rule).or_else(|| self.ground.lacks(&real))?;
+            Some(RunDenial { rule, op: Some("read"), path: Some(real), what: None })
+        })
+    }
+
+    /// Returns the source code of the programs that decided.
+    fn source_texts(&self) -> Vec<(SourceKind, String)> {
+        let DecidingCommands { own, feeders } = self.deciders();
+        let mut found = Vec::new();
         let mut files: Vec<PathBuf> = Vec::new();
         for step in own.into_iter().chain(feeders) {
             if operation::is_interpreter(step.program()) {
-                step.words.iter().skip(1).for_each(|word| found.code.add(word));
+                let code = step.words.iter().skip(1).cloned();
+                found.extend(code.map(|word| (SourceKind::Code, word)));
             }
             files.extend(self.sources(step));
         }
         let mut at = 0;
         while let Some(file) = files.get(at).filter(|_| at < MOST) {
             if let Some(text) = (self.look.text)(file) {
-                let runs_code =
-                    !file.ends_with("Makefile") && !is_named(file, &[".sh", ".mk", ".json"]);
-                if runs_code { &mut found.code } else { &mut found.lines }.add(&text);
+                let is_recipe = file.ends_with("Makefile") || has_end(file, &RECIPES);
                 let inner = text.split(|c: char| !c.is_alphanumeric() && !"._-/".contains(c));
                 let inner = inner.filter(|word| SCRIPTS.iter().any(|end| word.ends_with(end)));
                 let inner: Vec<PathBuf> = inner.flat_map(|word| self.meanings(word)).collect();
-                inner.into_iter().for_each(|one| {
-                    if !files.contains(&one) {
-                        files.push(one)
-                    }
-                });
+                files.extend(inner);
+                found.push((if is_recipe { SourceKind::Recipe } else { SourceKind::Code }, text));
             }
             at += 1;
         }
@@ -90,7 +137,7 @@ impl FailureAnalysis<'_> {
     }
 }
 
-fn is_named(file: &std::path::Path, ends: &[&str]) -> bool {
+fn has_end(file: &std::path::Path, ends: &[&str]) -> bool {
     let name = file.to_string_lossy();
     ends.iter().any(|end| name.ends_with(end))
 }
