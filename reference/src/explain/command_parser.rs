@@ -253,6 +253,11 @@ impl CommandParser<'_> {
 
 fn shell(line: &str, depth: usize, found: &mut Vec<ParsedCommand>) {
     let begin = found.len();
+    split(line, depth, found);
+    hush_groups(&mut found[begin..]);
+}
+
+fn split(line: &str, depth: usize, found: &mut Vec<ParsedCommand>) {
     let mut chars = line.get(..line.len().min(LONGEST)).unwrap_or(line).chars().peekable();
     let mut parser = CommandParser {
         found,
@@ -311,7 +316,6 @@ fn shell(line: &str, depth: usize, found: &mut Vec<ParsedCommand>) {
         }
     }
     parser.end_command(FollowingOperator::Whatever);
-    hush_groups(&mut found[begin..]);
 }
 
 /// Hushes the commands of brackets that are, and those behind an `exec` without a program that is. Where
