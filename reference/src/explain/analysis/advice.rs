@@ -32,8 +32,14 @@ impl FailureAnalysis<'_> {
                 None => self.ground.to_reach(self.named_hosts()),
             },
             _ => {
-                let replaces =
-                    self.runs(&REPLACING) || self.commands().any(operation::edits_in_place);
+                // An archiver removes the file that it unpacks another in the place of.
+                let is_file = |path: &PathBuf| {
+                    !self.roles.written().iter().any(|it| self.meanings(it).contains(path))
+                };
+                let unpacks =
+                    self.runs(&["tar", "bsdtar"]) && denial.path.as_ref().is_some_and(is_file);
+                let edits = self.commands().any(operation::edits_in_place);
+                let replaces = self.runs(&REPLACING) || edits || unpacks;
                 let meant = MeantPath { path: self.meant(denial), replaces };
                 self.ground.remedy(denial, &meant, self.look)
             }
