@@ -396,6 +396,32 @@ mod tests {
         assert_eq!(pairs, [(0, 0), (0, 1), (1, 0), (1, 1)]);
     }
 
+    #[test]
+    fn a_list_of_pairs_leaves_out_the_others() {
+        let suite = suite("rows: {a: {}, b: {}}");
+        let selection = CaseSelection::new::<&str>(&[], SlowCases::ByIdOnly).unwrap();
+        let ids = HashSet::from(["fs/case/b".to_owned()]);
+        let pairs = Arc::new(RunPairs::from([("box".to_owned(), ids)]));
+        let options = PlanOptions { scope: PairScope::Listed(pairs), ..PlanOptions::default() };
+        let backends = [backend(false), Backend { name: "other".into(), ..backend(false) }];
+        let plan = plan(&suite, &selection, &backends, &HostFacts::default(), &options);
+        let planned: Vec<_> = plan.cases.iter().map(|one| (one.case, one.backend)).collect();
+        assert_eq!(planned, [(1, 0)]);
+    }
+
+    #[test]
+    fn a_question_is_no_plain_case() {
+        let act =
+            crate::testing::case("needs: [net.none]\nact: {sh: 'true'}\nexpect: {allowed: {}}\n");
+        let question = crate::testing::case(
+            "needs: [net.none]\npolicy: {orbit: {}}\nact: {decide: validate}\n\
+             expect: {answer: {valid: {}}}\n",
+        );
+        let plain = PlainCases::from([(Capability::new("net.none").unwrap(), act.id.to_string())]);
+        assert!(unclaimed(&act, &backend(false), &plain).is_some());
+        assert!(unclaimed(&question, &backend(false), &plain).is_none());
+    }
+
     #[rstest]
     #[case(ExpectedDecision::Allowed, [DENY_ALL, "echo"])]
     #[case(ExpectedDecision::Refused, [ALLOW_ALL, "echo"])]

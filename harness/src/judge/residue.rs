@@ -158,7 +158,7 @@ impl<'a> ComparedArms<'a> {
 
     /// Does the work of the function [`placeholder`].
     fn placeholder(&self, reading: &OracleReading) -> Option<String> {
-        if reading.holds || reading.unread {
+        if reading.holds {
             return None;
         }
         let named = |oracle: &&Oracle| oracle.to_string() == reading.oracle;

@@ -2,10 +2,14 @@
 //! execution that passes it, to be spoilt.
 
 mod channel;
+mod grants;
+mod messages;
 mod properties;
 mod question;
 mod race;
 mod residue;
+mod second_look;
+mod settings;
 mod status;
 mod supervised;
 mod table;

@@ -305,3 +305,78 @@ fn a_refusal_is_the_one_meant(#[case] status: Option<u16>, #[case] verdict: Verd
     let judgement = judge_channel(REFUSED, None, confined);
     assert_eq!(judgement.verdict, verdict, "{judgement:?}");
 }
+
+/// Judges one step whose answer is to be like `wanted`, with `more` expected of the channel.
+fn stepped(wanted: &str, more: &str, spoil: fn(&mut ChannelObservation)) -> String {
+    let text = format!(
+        "needs: [receipts.actions]
+act: {{receipts: {{steps: [{{request: {{path: /command, json: {{command: a}}}}}}, {{request: {{path: /ping}}}}]}}}}
+expect: {{receipts: {{answers: {{'1': {wanted}}}{more}}}}}
+"
+    );
+    let mut confined = good_observation();
+    spoil(&mut confined);
+    let judgement = judge_channel(&text, Some(good_observation()), confined);
+    format!("{} {}", judgement.verdict.keyword(), judgement.reason).trim().to_owned()
+}
+
+fn answer(seen: &mut ChannelObservation) -> &mut ChannelAnswer {
+    &mut seen.answers.get_mut(&1).unwrap()[0]
+}
+
+#[rstest]
+#[case::any("{}", |_: &mut ChannelObservation| {}, "pass")]
+#[case::bad_request_is_no_success("{status: [403]}", |s: &mut ChannelObservation| answer(s).status = Some(400), "over-block answer")]
+#[case::a_redirect_is_one("{status: [403]}", |s: &mut ChannelObservation| answer(s).status = Some(399), "under-block answer")]
+#[case::the_exit("{exit: 3}", |s: &mut ChannelObservation| answer(s).exit = Some(3), "pass")]
+#[case::a_failure_that_succeeds("{exit: 3}", |s: &mut ChannelObservation| answer(s).exit = Some(0), "under-block exit")]
+#[case::a_success_that_fails("{exit: 0}", |s: &mut ChannelObservation| answer(s).exit = Some(1), "over-block exit")]
+#[case::an_exit_that_is_not_compared("{}", |s: &mut ChannelObservation| answer(s).exit = Some(1), "pass")]
+#[case::the_words("{contains: [b]}", |s: &mut ChannelObservation| answer(s).body = "abc".into(), "pass")]
+#[case::other_words("{contains: [d]}", |s: &mut ChannelObservation| answer(s).body = "abc".into(), "contract answer")]
+#[case::no_such_words("{lacks: [d]}", |s: &mut ChannelObservation| answer(s).body = "abc".into(), "pass")]
+#[case::such_words("{lacks: [b]}", |s: &mut ChannelObservation| answer(s).body = "abc".into(), "contract answer")]
+#[case::unanswered("{}", |s: &mut ChannelObservation| s.answers.clear(), "inconclusive no-record")]
+#[case::unanswered_by_a_fault("{}", |s: &mut ChannelObservation| { s.answers.clear(); s.fault = Some("not ready".into()) }, "inconclusive marker")]
+fn an_answer_is_as_promised_or_not(
+    #[case] wanted: &str,
+    #[case] spoil: fn(&mut ChannelObservation),
+    #[case] verdict: &str,
+) {
+    assert_eq!(stepped(wanted, "", spoil), verdict);
+}
+
+#[test]
+fn a_slow_answer_counts_beside_one_that_a_fault_kept_away() {
+    let slow = |seen: &mut ChannelObservation| {
+        answer(seen).ms = 10.5;
+        seen.fault = Some("not ready".into());
+    };
+    assert_eq!(stepped("{}, '2': {}", ", within_ms: 10", slow), "contract timing");
+}
+
+#[rstest]
+#[case::in_time("within_ms: 10", |s: &mut ChannelObservation| answer(s).ms = 10.0, "pass")]
+#[case::late("within_ms: 10", |s: &mut ChannelObservation| answer(s).ms = 10.5, "contract timing")]
+#[case::reached("reaches_execd: [a]", |s: &mut ChannelObservation| s.reached.push("a".into()), "pass")]
+#[case::not_reached("reaches_execd: [a]", |s: &mut ChannelObservation| s.reached.push("b".into()), "over-block altered")]
+#[case::said("operator: [a]", |s: &mut ChannelObservation| s.operator.push("a".into()), "pass")]
+#[case::not_said("operator: [a]", |s: &mut ChannelObservation| s.operator.push("b".into()), "contract unmet")]
+#[case::the_mode("socket_mode: '0600'", |s: &mut ChannelObservation| s.socket_mode = Some("0600".into()), "pass")]
+#[case::another_mode("socket_mode: '0600'", |s: &mut ChannelObservation| s.socket_mode = Some("0666".into()), "contract answer")]
+#[case::no_socket("socket_mode: '0600'", |_: &mut ChannelObservation| {}, "contract answer")]
+#[case::without_a_key("keyless: true", |_: &mut ChannelObservation| {}, "pass")]
+#[case::a_key("keyless: true", |s: &mut ChannelObservation| s.key_seen.push("a key".into()), "under-block disclosed")]
+#[case::a_key_that_nobody_looked_for("keyless: true", |s: &mut ChannelObservation| s.key_unseen = Some("gone".into()), "inconclusive marker")]
+#[case::a_key_where_none_is_promised("any_order: true", |s: &mut ChannelObservation| { s.key_seen.push("a key".into()); s.key_unseen = Some("gone".into()) }, "pass")]
+#[case::a_flaw("findings: [bad_signature]", |s: &mut ChannelObservation| s.lines = lines(vec![ChainEdit::Forge(0)]), "pass")]
+#[case::no_flaw("findings: [bad_signature]", |_: &mut ChannelObservation| {}, "contract chain")]
+#[case::another_flaw("findings: [bad_sequence]", |s: &mut ChannelObservation| s.lines = lines(vec![ChainEdit::Forge(0)]), "contract chain")]
+#[case::a_store_that_may_be_short("count: 2", |s: &mut ChannelObservation| { s.fault = Some("not ready".into()); s.lines.swap(0, 1) }, "inconclusive marker")]
+fn a_channel_is_as_promised_or_not(
+    #[case] more: &str,
+    #[case] spoil: fn(&mut ChannelObservation),
+    #[case] verdict: &str,
+) {
+    assert_eq!(stepped("{}", &format!(", {more}"), spoil), verdict);
+}

@@ -1,19 +1,21 @@
 //! Answers to questions, and what is concluded of each.
 
+use boxproof_cases::case::{ObjectOperation, OperationAttempt, TextExpect};
 use boxproof_cases::protocol::{
-    DocumentAnswer, InferredGrants, PathAnswer, PathDecision, PolicyFault, RuleEffect, RuleInForce,
-    RuleOrigin,
+    Blocked, Compiled, CompiledText, DocumentAnswer, ExecutorStart, Explanation, InferredGrants,
+    PathAnswer, PathDecision, PolicyFault, RuleEffect, RuleInForce, RuleOrigin, Stage, TMP_PARAM,
 };
 use boxproof_reports::{TwinState, Verdict};
 use rstest::rstest;
 
-use crate::execution::{CaseExecution, QueryAnswer, QueryReply};
+use crate::execution::{CaseExecution, ModelAttempt, QueryAnswer, QueryReply};
 use crate::judge::judge;
 use crate::testing::case;
 
 const ALLOWED: &str = "{allowed: 'src/**'}";
 const DENIED: &str =
     "{denied: {rule: 's/**', means: s/k, origin: global_deny, file: h, line: 5, warning: ''}}";
+const WARNED: &str = "{denied: {rule: 's/**', warning: w}}";
 const INVALID: &str = "{invalid: {message: no path}}";
 const PLACED: &str = "{invalid: {contains: [path], file: h, line: 2, column: 3}}";
 
@@ -60,17 +62,22 @@ fn fault(line: Option<u32>) -> DocumentAnswer {
 }
 
 fn concluded(question: &str, answer: &str, reply: QueryReply) -> String {
-    let case = case(&format!(
-        "needs: [policy.check]\npolicy: {{orbit: {{}}}}\nact: {{decide: {question}}}\n\
-         expect: {{answer: {answer}}}\n"
-    ));
+    concluded_of(&format!("{ORBIT}act: {{decide: {question}}}\n"), answer, reply)
+}
+
+/// The head of a question about rules for paths.
+const ORBIT: &str = "needs: [policy.check]\npolicy: {orbit: {}}\n";
+
+/// The conclusion about `reply` where `head` asks and `answer` is expected.
+pub(super) fn concluded_of(head: &str, answer: &str, reply: QueryReply) -> String {
+    let case = case(&format!("{head}expect: {{answer: {answer}}}\n"));
     let judgement = judge(&case, &CaseExecution::Answer(reply));
     assert_eq!(judgement.twin, TwinState::NotNeeded);
     assert_eq!(judgement.verdict == Verdict::Pass, judgement.message.is_empty());
     format!("{} {}", judgement.verdict.keyword(), judgement.reason).trim().to_owned()
 }
 
-fn answered(told: DocumentAnswer) -> QueryReply {
+pub(super) fn answered(told: DocumentAnswer) -> QueryReply {
     let (stderr, duration_ms) = (String::new(), 1.0);
     QueryReply::Answered(Box::new(QueryAnswer {
         told,
@@ -99,6 +106,9 @@ fn answered(told: DocumentAnswer) -> QueryReply {
 #[case::other_denial(DENIED, decided(false, "[]"), "contract rule")]
 #[case::other_place(DENIED, changed(|d| d.means = "s".into()), "contract rule")]
 #[case::no_rule(DENIED, changed(|d| d.decided_by = None), "contract rule")]
+#[case::warned_as_promised(WARNED, changed(|d| d.warning = Some("a w".into())), "pass")]
+#[case::warned_otherwise(WARNED, changed(|d| d.warning = Some("v".into())), "contract rule")]
+#[case::not_warned(WARNED, decided(false, "s/**"), "contract rule")]
 #[case::warned(DENIED, changed(|d| d.warning = Some("w".into())), "contract rule")]
 #[case::other_message(INVALID, no_path("no"), "contract rule")]
 #[case::lacks(PLACED, no_path("no"), "contract rule")]
@@ -176,6 +186,37 @@ fn rules_in_force_are_compared_whole(#[case] rules: &str, #[case] verdict: &str)
     );
 }
 
+/// The sentence for an answer of another kind than the expected one.
+#[rstest]
+#[case(
+    ORBIT,
+    "read, path: s/k",
+    INVALID,
+    decided(true, "**"),
+    "invalid is expected, and the answer is: allowed by `**`"
+)]
+#[case(
+    ORBIT,
+    "read, path: s/k",
+    ALLOWED,
+    fault(None),
+    "allowed is expected, and the answer is: invalid: no path"
+)]
+#[case(ORBIT, "validate", INVALID, DocumentAnswer::Valid {}, "invalid is expected, and the answer is: valid")]
+#[case("needs: [grants.infer]\npolicy: {}\n", "grants, line: git add .", INVALID, line(&["a"], None), "invalid is expected, and the answer is: grants [\"a\"]")]
+fn another_answer_is_named(
+    #[case] head: &str,
+    #[case] question: &str,
+    #[case] wanted: &str,
+    #[case] told: DocumentAnswer,
+    #[case] message: &str,
+) {
+    let text = format!("{head}act: {{decide: {question}}}\nexpect: {{answer: {wanted}}}\n");
+    let judgement = judge(&case(&text), &CaseExecution::Answer(answered(told)));
+    assert_eq!(judgement.message, message);
+    assert_ne!(judgement.verdict, Verdict::Contract);
+}
+
 fn line(granted: &[&str], subcommand: Option<&str>) -> DocumentAnswer {
     DocumentAnswer::Grants(vec![InferredGrants {
         granted: granted.iter().map(|grant| (*grant).to_owned()).collect(),
@@ -206,4 +247,116 @@ fn a_line_has_what_it_should(
     ));
     let judgement = judge(&case, &CaseExecution::Answer(answered(told)));
     assert_eq!(format!("{} {}", judgement.verdict.keyword(), judgement.reason).trim(), verdict);
+}
+
+fn explained(path: Option<&str>) -> DocumentAnswer {
+    let blocked = Blocked {
+        stage: Stage::Runtime,
+        rule: "outside".to_owned(),
+        operation: Some("write".to_owned()),
+        path: path.map(Into::into),
+        reason: "It lies outside.".to_owned(),
+        suggested_action: Some("Grant it.".to_owned()),
+        also: Vec::new(),
+    };
+    DocumentAnswer::Explained(Explanation { blocked: Some(blocked) })
+}
+
+#[rstest]
+#[case::as_promised("{rule: outside, operation: write, path: /x}", "pass")]
+#[case::its_words("{rule: outside, contains: [Grant, lies, /x], lacks: [other]}", "pass")]
+#[case::other_rule("{rule: denied}", "contract rule")]
+#[case::other_operation("{rule: outside, operation: read}", "contract rule")]
+#[case::other_path("{rule: outside, path: /y}", "contract rule")]
+#[case::lacking("{rule: outside, contains: [other]}", "contract rule")]
+#[case::unwelcome("{rule: outside, lacks: [lies]}", "contract rule")]
+#[case::none_at_all("none", "over-block decision")]
+fn a_denial_is_explained_as_promised(#[case] by: &str, #[case] verdict: &str) {
+    let wanted = format!("{{blocked: {by}}}");
+    let head = "needs: [explain.rule]\npolicy: {}\n\
+                act: {decide: explain, sh: 'true', exit: 1, stderr: x}\n";
+    assert_eq!(concluded_of(head, &wanted, answered(explained(Some("/x")))), verdict);
+}
+
+fn start(argv: &str, enforced: bool) -> DocumentAnswer {
+    DocumentAnswer::Starts(Box::new(ExecutorStart {
+        argv: vec![argv.to_owned()],
+        config: Default::default(),
+        enforced,
+        side_roots: Vec::new(),
+        warnings: Vec::new(),
+    }))
+}
+
+#[rstest]
+#[case::as_promised(true, start("codex", true), "pass")]
+#[case::other_words(true, start("claude", true), "contract rule")]
+#[case::unconfined(true, start("codex", false), "under-block decision")]
+#[case::confined(false, start("codex", true), "over-block decision")]
+#[case::bare_as_promised(false, start("codex", false), "pass")]
+fn an_agent_is_started_as_promised(
+    #[case] enforced: bool,
+    #[case] told: DocumentAnswer,
+    #[case] verdict: &str,
+) {
+    let wanted = format!("{{starts: {{argv: [codex], enforced: {enforced}}}}}");
+    let head = "needs: [policy.executor]\npolicy: {executor: {declaration: 'name: x', platform: linux}}\n\
+                act: {decide: executor}\n";
+    assert_eq!(concluded_of(head, &wanted, answered(told)), verdict);
+}
+
+/// The answer with a text, and an attempt to write the file `a` of the root `/tmp/arm`.
+fn compiled(text: CompiledText, params: &[&str], expect: TextExpect) -> QueryReply {
+    let QueryReply::Answered(mut answer) = answered(DocumentAnswer::Compiled(Compiled {
+        text,
+        params: params.iter().map(|name| (*name).to_owned()).collect(),
+        values: Default::default(),
+        limits: Vec::new(),
+    })) else {
+        unreachable!("it is answered")
+    };
+    let attempt =
+        OperationAttempt { deed: ObjectOperation::Write, object: "/private/tmp/arm/a".to_owned() };
+    let (root, tmp) = ("/tmp/arm".to_owned(), "/tmp/arm/t".to_owned());
+    answer.tried = Some(ModelAttempt { attempt, root, tmp, text: expect });
+    QueryReply::Answered(answer)
+}
+
+fn profile(subpath: &str) -> CompiledText {
+    CompiledText::Sbpl(format!(
+        "(version 1)\n(deny default)\n(allow file-read*)\n(allow file-write* (subpath \"{subpath}\"))\n"
+    ))
+}
+
+#[rstest]
+#[case::as_named_here("{permits: {}}", profile("/tmp/arm"), "pass")]
+#[case::another_place("{permits: {}}", profile("/opt/arm"), "over-block decision")]
+#[case::open("{forbids: {}}", profile("/tmp/arm"), "under-block decision")]
+#[case::closed("{forbids: {}}", profile("/opt/arm"), "pass")]
+fn a_compiled_text_permits_or_not(
+    #[case] wanted: &str,
+    #[case] text: CompiledText,
+    #[case] verdict: &str,
+) {
+    let reply = compiled(text, &[], TextExpect::default());
+    assert_eq!(concluded_of(COMPILE, wanted, reply), verdict);
+}
+
+const COMPILE: &str = "needs: [compile.seatbelt]\npolicy: {}\nact: {compile: seatbelt, write: a}\n";
+
+#[rstest]
+#[case::the_piece("(deny default)", "pass")]
+#[case::another_piece("(allow default)", "contract rule")]
+fn a_compiled_text_has_the_pieces_asked_for(#[case] piece: &str, #[case] verdict: &str) {
+    let expect = TextExpect { in_order: vec![piece.to_owned()], ..TextExpect::default() };
+    let reply = compiled(profile("/tmp/arm"), &[], expect);
+    assert_eq!(concluded_of(COMPILE, "{permits: {}}", reply), verdict);
+}
+
+#[rstest]
+#[case::of_the_run(TMP_PARAM, "pass")]
+#[case::of_nothing("OTHER", "inconclusive untrusted-record")]
+fn a_parameter_has_a_value(#[case] name: &str, #[case] verdict: &str) {
+    let reply = compiled(profile("/tmp/arm"), &[name], TextExpect::default());
+    assert_eq!(concluded_of(COMPILE, "{permits: {}}", reply), verdict);
 }

@@ -62,6 +62,7 @@ expect: {allowed: {}, exit: 0, compare: [exit, stdout]}
 #[case::in_a_directory_by_time(entry("$WS/2/f", file("later")), PASS)]
 #[case::empty_by_time(entry("$WS/2", file("")), PASS)]
 #[case::a_stub_where_the_act_makes_nothing(entry("$WS/d/.git", DIRECTORY), LEAK)]
+#[case::of_another_kind(entry("$WS/2", "0000 a pipe"), LEAK)]
 #[case::a_file_at_home(entry("$HOME/.left/log", file("log")), LEAK)]
 #[case::a_file_where_nothing_is_granted(entry("$OUT/log", file("log")), LEAK)]
 fn what_a_case_does_not_compare_differs_by_nature(
@@ -96,6 +97,8 @@ twin: {none: it is a test}
 #[case::copied(vec![entry("$WS/a/evil", DIRECTORY), entry("$WS/a/evil/c", file("evil")), entry("$WS/a/evil/none", DIRECTORY)], PASS)]
 #[case::one_file(vec![entry("$WS/a/c", file("evil"))], PASS)]
 #[case::an_empty_directory(vec![entry("$WS/a/none", DIRECTORY)], PASS)]
+#[case::an_empty_directory_of_another_name(vec![entry("$WS/a/other", DIRECTORY)], LEAK)]
+#[case::an_empty_file_of_a_directory_s_name(vec![entry("$WS/a/none", stub())], LEAK)]
 #[case::a_link(vec![entry("$WS/a/other", "0000 a link to evil")], PASS)]
 #[case::a_word_of_the_line(vec![entry("$WS/note", file("failed\n"))], PASS)]
 #[case::an_unknown_text(vec![entry("$WS/note", file("pid 7\n"))], LEAK)]
@@ -174,10 +177,28 @@ fn a_shell_line_says_that_it_found_what_is_there(
     assert_eq!(format!("{} {}", judgement.verdict.keyword(), judgement.reason), wanted);
 }
 
+#[test]
+fn an_oracle_that_could_not_be_read_saw_no_placeholder() {
+    let case = case(FILLS);
+    let mut execution = good(&case);
+    let made = vec![entry("$WS/.git", DIRECTORY)];
+    let filled = [made.clone(), vec![entry("$WS/.git/config", file("evil"))]].concat();
+    left(arm(&mut execution.control), &vec![], &filled);
+    left(confined(&mut execution), &vec![], &made);
+    unread(confined(&mut execution));
+    let judgement = judge_act(&case, &execution);
+    assert_eq!(judgement.verdict.keyword(), "probe-broken", "{judgement:?}");
+}
+
 #[rstest]
-#[case::refused(refusal("EEXIST"), LEAK)]
-#[case::done(ActOutcome::Succeeded, EFFECT)]
-fn a_probe_says_whether_it_made_what_is_there(#[case] outcome: ActOutcome, #[case] wanted: &str) {
+#[case::refused(&[refusal("EEXIST")], LEAK)]
+#[case::done(&[ActOutcome::Succeeded], EFFECT)]
+#[case::refused_twice(&[refusal("EEXIST"), refusal("EEXIST")], LEAK)]
+#[case::done_once(&[refusal("EEXIST"), ActOutcome::Succeeded], EFFECT)]
+fn a_probe_says_whether_it_made_what_is_there(
+    #[case] outcomes: &[ActOutcome],
+    #[case] wanted: &str,
+) {
     let case = case(
         "policy: {protect: metadata}
 act: {probe: mkdir, path: .git}
@@ -192,8 +213,15 @@ twin: {none: it is a test}
     }
     let confined = confined(&mut execution);
     flip(confined);
-    let record = ProbeRecord { probe: "mkdir".to_owned(), outcome, detail: BTreeMap::new() };
-    confined.runs[0].observation = ProbeObservation::Seen(record);
+    let run = confined.runs[0].clone();
+    confined.runs = outcomes
+        .iter()
+        .map(|outcome| {
+            let (probe, outcome) = ("mkdir".to_owned(), outcome.clone());
+            let record = ProbeRecord { probe, outcome, detail: BTreeMap::new() };
+            RunReport { observation: ProbeObservation::Seen(record), ..run.clone() }
+        })
+        .collect();
     let judgement = judge_act(&case, &execution);
     assert_eq!(format!("{} {}", judgement.verdict.keyword(), judgement.reason), wanted);
 }

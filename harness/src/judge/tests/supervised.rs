@@ -37,6 +37,8 @@ const STREAM: &str = "contract stream";
 #[case::and_not_forgiven("{from: {during: 1}, not_before: 301}", TIMING)]
 #[case::a_mark_is_heard_late("{from: {mark: term}, not_before: 250}", PASS)]
 #[case::but_not_that_late("{from: {mark: term}, not_before: 251}", TIMING)]
+#[case::at_the_end_of_the_tolerance("{within: 150}", PASS)]
+#[case::at_once("{from: {mark: term}, to: {mark: also}, within: 1}", PASS)]
 #[case::between("{from: ready, to: {mark: term}, within: 1}", PASS)]
 #[case::in_the_wrong_order("{from: {mark: term}, to: ready, within: 900}", TIMING)]
 #[case::never_said("{to: {mark: other}, within: 900}", TIMING)]
@@ -49,6 +51,7 @@ fn bounds_are_kept_or_not(#[case] bound: &str, #[case] wanted: &str) {
             stamp(Moment::Ready, 90.0),
             stamp(Moment::During(1), 100.0),
             stamp(mark("term"), 200.0),
+            stamp(mark("also"), 200.0),
             stamp(Moment::Exit, 400.0),
         ];
     });
@@ -58,6 +61,8 @@ fn bounds_are_kept_or_not(#[case] bound: &str, #[case] wanted: &str) {
 #[rstest]
 #[case::long_after_its_time("{within: 500}", TIMING)]
 #[case::not_yet_late("{within: 19900}", "inconclusive timed-out")]
+#[case::late_by_nothing("{within: 19750}", "inconclusive timed-out")]
+#[case::from_later("{from: ready, within: 19745}", "inconclusive timed-out")]
 #[case::only_never_early("{not_before: 500}", "inconclusive timed-out")]
 #[case::from_what_never_was("{from: {mark: term}, within: 500}", "inconclusive timed-out")]
 #[case::what_was_in_time("{to: ready, within: 500}", "inconclusive timed-out")]
@@ -92,6 +97,7 @@ fn what_is_wrong_for_certain_comes_before_what_is_late() {
 #[case("error: null")]
 #[case("duration: {not_before: 300, within: 300}")]
 #[case("duration: {within: 60}")]
+#[case("duration: {within: 50}")]
 fn a_result_that_says_so_passes(#[case] member: &str) {
     let seen = judged(&format!("exit: 124, result: {{{member}}}"), CONTROLLESS, timed_out);
     assert_eq!(seen, PASS);
@@ -108,6 +114,7 @@ fn a_result_that_says_so_passes(#[case] member: &str) {
 #[case("annotations: [process timed out, process timed out]", RESULT)]
 #[case("inferred: [git_metadata_write]", RESULT)]
 #[case("enforced: [supervise.timeout, fs.write]", RESULT)]
+#[case("enforced: [net.none]", RESULT)]
 #[case("truncated: true", RESULT)]
 #[case("error: {kind: stdin}", RESULT)]
 #[case("duration: {not_before: 301}", TIMING)]
@@ -123,7 +130,11 @@ fn timed_out(run: &mut RunReport) {
     run.exit = ProcessExit::Code(124);
     run.result = Some(RunResult {
         timed_out: true,
-        enforced: [("supervise.timeout".to_owned(), ClaimLevel::Enforced)].into(),
+        enforced: [
+            ("supervise.timeout".to_owned(), ClaimLevel::Enforced),
+            ("net.none".to_owned(), ClaimLevel::None),
+        ]
+        .into(),
         annotations: vec!["process timed out".to_owned()],
         truncated: Some(false),
         duration_ms: 300,
@@ -246,4 +257,62 @@ fn who_is_cut_short_inside_ran_if_it_left_its_trace(
     }
     let judgement = judge_act(&case, &execution);
     assert_eq!(format!("{} {}", judgement.verdict.keyword(), judgement.reason).trim(), wanted);
+}
+
+#[rstest]
+#[case::the_signal("signal: TERM", PASS)]
+#[case::another("signal: KILL", RESULT)]
+fn a_result_names_the_signal(#[case] member: &str, #[case] wanted: &str) {
+    let more = format!("exit: {{signal: TERM}}, result: {{{member}}}");
+    let control = "control: {none: it ends otherwise by itself}";
+    let seen = judged(&more, control, |run| {
+        run.exit = ProcessExit::Code(143);
+        run.result = Some(result(None, Some(15)));
+    });
+    assert_eq!(seen, wanted);
+}
+
+#[rstest]
+#[case::as_promised("[a]", PASS)]
+#[case::another_grant("[b]", RESULT)]
+#[case::one_more("[a, b]", RESULT)]
+fn a_result_has_the_grants_that_were_inferred(#[case] grants: &str, #[case] wanted: &str) {
+    let seen = judged(&format!("exit: 0, result: {{inferred: {grants}}}"), "", |run| {
+        let inferred = boxproof_cases::protocol::InferredGrants {
+            granted: vec!["a".to_owned()],
+            subcommand: None,
+            because: "so".to_owned(),
+        };
+        run.result = Some(RunResult { inferred: Some(inferred), ..result(Some(0), None) });
+    });
+    assert_eq!(seen, wanted);
+}
+
+#[rstest]
+#[case::lost_as_it_may_be("result: {lost: true}", PASS)]
+#[case::lost("result: {started: true}", RESULT)]
+fn a_result_is_lost_where_it_may_be(#[case] more: &str, #[case] wanted: &str) {
+    let seen = judged(more, "fixture: {res: {dir: {}}}\nrun: {result: res/r.json}", |run| {
+        run.result_fault = Some("it was cut".to_owned());
+    });
+    assert_eq!(seen, wanted);
+}
+
+/// The launcher or the backend is signalled, and a signal ends the backend although its result
+/// says success.
+#[rstest]
+#[case::the_launcher_is_killed("KILL, to: launcher", "pass")]
+#[case::the_launcher_is_told("TERM, to: launcher", RESULT)]
+#[case::the_backend_is_killed("KILL", RESULT)]
+fn a_launcher_s_end_is_not_the_backend_s(#[case] signal: &str, #[case] wanted: &str) {
+    let lines = format!(
+        "launcher: {{apart: true}}\nduring: [{{when: start, signal: {signal}}}]\n\
+         control: {{none: it is a test}}"
+    );
+    let seen = judged("exit: {signal: KILL}", &lines, |run| {
+        run.exit = ProcessExit::Signal(9);
+        run.result = Some(result(Some(0), None));
+        run.result.as_mut().unwrap().success = true;
+    });
+    assert_eq!(seen, wanted);
 }

@@ -5,13 +5,20 @@ use std::collections::BTreeSet;
 use boxproof_cases::case::Moment;
 use boxproof_cases::protocol::{Blocked, ErrorKind, Stage};
 use boxproof_reports::{TwinState, Verdict};
+use sha2::{Digest, Sha256};
 
 use super::*;
 use crate::backend::SpecialExit;
 use crate::judge::Reason;
 
 /// A case, the spoiling of the execution that passes it, and the judge's verdict then.
-struct Row(&'static str, String, fn(&mut ArmSet), Verdict, Option<Reason>);
+pub(super) struct Row(
+    pub(super) &'static str,
+    pub(super) String,
+    pub(super) fn(&mut ArmSet),
+    Verdict,
+    Option<Reason>,
+);
 
 fn row(
     name: &'static str,
@@ -62,6 +69,14 @@ fn passes() -> Vec<Row> {
         pass("a policy declined by both names", EITHER, |e| declined_with(e, "rules: the two contradict each other")),
         pass("a tool that works", TOOL, |_| {}),
         pass("a tool that fails in its own words", &expecting(TOOL_CONTAINED, "stdout: {contains: [ran]}"), |e| { first(e).exit = ProcessExit::Code(1); first(e).stdout.found.push("ran".into()) }),
+        pass("a contained tool that only an oracle saw at work", &TOOL_CONTAINED.replace("{unchanged: f}", "{unchanged: f}, {exists: beat}"), |e| first(e).ready = false),
+        pass("a contained tool whose text is not in its command line", &expecting(TOOL_CONTAINED, "stdout: {contains: [ran]}"), |e| { first(e).ready = false; first(e).stdout.found.push("ran".into()) }),
+        pass("a contained tool whose whole text is its own", &expecting(TOOL_CONTAINED, "stdout: {equals: ran}"), |e| { for arm in both(e) { arm.runs[0].stdout.sha256 = sha256("ran") } first(e).exit = ProcessExit::Code(1) }),
+        pass("a host that cannot give the sandbox, and no trace", &WITHHELD.replace("{unchanged: f}", "{unchanged: f}, {exists: beat}"), |e| confined(e).oracles[1].holds = false),
+        pass("a command that cannot be started, as a native result says", &expecting(TOOL, "exit: 127"), |e| { arm(&mut e.control).runs[0].exit = ProcessExit::Code(127); first(e).exit = ProcessExit::Code(127); first(e).result = Some(not_started(ErrorKind::Spawn)) }),
+        pass("a policy declined, and nothing done that is forbidden", &EITHER.replace("{exists: f}", "{unchanged: f}"), |e| { declined_with(e, "rules: the two contradict each other"); for arm in both(e) { arm.oracles[0].holds = true } }),
+        pass("a twin that a native result cannot express", DENIED, |e| { let run = &mut arm(&mut e.twin).runs[0]; (run.observation, run.exit, run.result) = (ProbeObservation::Missing, ProcessExit::Code(126), Some(not_started(ErrorKind::Unsupported))) }),
+        pass("a tool that ends long after its signal", ENDED, |e| { ended(first(e), 1); first(e).watched_ms = 20_000.0 }),
         pass("nobody left", SURVIVORS, |_| {}),
         pass("nobody left, and a trace of somebody", TRACE, |_| {}),
         pass("what an act leaves by itself", DENIED, |e| for arm in [&mut e.control, &mut e.twin] { super::arm(arm).leaks.push("/tmp/$NONCE was left behind".into()) }),
@@ -110,6 +125,17 @@ fn failures() -> Vec<Row> {
     vec![
         row("hidden, and done all the same", DENIED, |e| { saw(e, refusal("ENOENT")); first(e).besides = vec!["ENOENT".to_owned()]; flip(confined(e)) }, UnderBlock, Reason::Oracle),
         row("it came too late", &expecting(TOOL, "times: [{within: 10}]"), |e| first(e).moments = vec![stamp(Moment::Start, 0.0), stamp(Moment::Exit, 300.0)], Contract, Reason::Timing),
+        row("a policy that may be declined is not, and nothing is done", EITHER, |e| flip(confined(e)), OverBlock, Reason::Oracle),
+        row("a tool's twin has no effect", TOLD, |e| flip(arm(&mut e.twin)), OverBlock, Reason::Twin),
+        row("a tool's twin ends with a code just below a signal's", TOLD, |e| { flip(arm(&mut e.twin)); arm(&mut e.twin).runs[0].exit = ProcessExit::Code(128) }, OverBlock, Reason::Twin),
+        row("a probe's twin has no effect, and ends as if it died", DENIED, |e| { flip(arm(&mut e.twin)); arm(&mut e.twin).runs[0].exit = ProcessExit::Code(139) }, OverBlock, Reason::Twin),
+        row("another end than the signal", &expecting(TOOL, "exit: {signal: KILL}"), |e| { arm(&mut e.control).runs[0].exit = ProcessExit::Signal(9); first(e).exit = ProcessExit::Code(1) }, Contract, Reason::Exit),
+        row("a policy declined with the code of a program that is not there", REFUSED, |e| first(e).exit = ProcessExit::Code(127), Contract, Reason::Result),
+        row("a policy declined, and a forbidden thing done", &EITHER.replace("{exists: f}", "{unchanged: f}"), |e| { declined_with(e, "rules: the two contradict each other"); for arm in both(e) { arm.oracles[0].holds = true } flip(confined(e)) }, Contract, Reason::Oracle),
+        row("a twin that a native result calls invalid", DENIED, |e| { let run = &mut arm(&mut e.twin).runs[0]; (run.observation, run.exit, run.result) = (ProbeObservation::Missing, ProcessExit::Code(126), Some(not_started(ErrorKind::InvalidRequest))) }, OverBlock, Reason::Twin),
+        row("a policy declined before anything was started", ALLOWED, |e| { first(e).special = Some(SpecialExit::Refused("no".into())); first(e).exit = ProcessExit::Refused }, OverBlock, Reason::PolicyRefused),
+        row("an allowed tool dies", TOOL, |e| first(e).exit = ProcessExit::Signal(11), OverBlock, Reason::Exit),
+        row("a moment was not seen", &expecting(TOOL, "times: [{to: ready, within: 10}]"), |e| first(e).moments = vec![stamp(Moment::Start, 0.0), stamp(Moment::Exit, 300.0)], Contract, Reason::Timing),
         row("the host lacks something and the act is done", WITHHELD, |e| flip(confined(e)), UnderBlock, Reason::Oracle),
         row("the effect happened", DENIED, |e| flip(confined(e)), UnderBlock, Reason::Oracle),
         row("the effect happened although the probe denies it", CONTAINED, |e| { flip(confined(e)); saw(e, refusal("EROFS")) }, UnderBlock, Reason::Oracle),
@@ -213,6 +239,10 @@ fn unlearnt() -> Vec<Row> {
         row("the control takes too long", DENIED, |e| arm(&mut e.control).runs[0].exit = ProcessExit::TimedOut, Inconclusive, Reason::ControlFailed),
         row("the control's oracle was not read", DENIED, |e| arm(&mut e.control).oracles.clear(), Inconclusive, Reason::ControlFailed),
         row("the control ran less often", &with(DENIED, "repeat: 2"), |e| drop(arm(&mut e.control).runs.pop()), Inconclusive, Reason::ControlFailed),
+        row("a tool that looked, where only a name is taken", &TOLD.replace("EROFS", "EEXIST"), |e| { first(e).exit = ProcessExit::Code(1); first(e).stderr = text("cp: cannot overwrite non-directory 'f' with directory 'g'") }, Inconclusive, Reason::NoReason),
+        row("an act that is not withheld, and no trace", &WITHHELD.replace("{unchanged: f}", "{unchanged: f}, {exists: beat}"), |e| { first(e).observation = recorded(refusal("ECONNREFUSED")); first(e).result = None; first(e).exit = ProcessExit::Code(1); confined(e).oracles[1].holds = false }, Inconclusive, Reason::NoTrace),
+        row("an oracle that cannot be read beside one that sees no trace", TRACE, |e| { confined(e).oracles[1].holds = false; confined(e).oracles[0].unread = true }, Verdict::ProbeBroken, Reason::Unread),
+        row("no record, and an end that the manifest does not name", DENIED, |e| { first(e).observation = ProbeObservation::Missing; first(e).special = Some(SpecialExit::Unmapped) }, Inconclusive, Reason::NoRecord),
         row("a step fails", DENIED, |e| broke(confined(e), |_| {}), Inconclusive, Reason::StepFailed),
         row("time is up", DENIED, |e| first(e).exit = ProcessExit::TimedOut, Inconclusive, Reason::TimedOut),
         row("no trace of what should have been contained", TRACE, |e| confined(e).oracles[1].holds = false, Inconclusive, Reason::NoTrace),
@@ -266,6 +296,8 @@ fn contained_ends() -> Vec<Row> {
     use Verdict::{Contract, OverBlock};
     vec![
         row("a contained tool reports success where it does not end so by itself", TOOL_CONTAINED, |e| { arm(&mut e.control).runs[0].exit = ProcessExit::Signal(15); first(e).exit = ProcessExit::Code(0) }, Contract, Reason::Exit),
+        row("what is contained and is to fail in one way says that it was refused", &expecting(TOOL_CONTAINED, "exit: 3"), |e| { first(e).exit = ProcessExit::Code(1); first(e).stderr = text("OSError: Operation not permitted") }, Contract, Reason::Exit),
+        row("what is contained and is to succeed fails and says nothing", &expecting(TOOL_CONTAINED, "exit: 0"), |e| first(e).exit = ProcessExit::Code(1), Verdict::Inconclusive, Reason::NoReason),
         row("what is contained and is to succeed says that it was refused", &expecting(TOOL_CONTAINED, "exit: 0"), |e| { first(e).exit = ProcessExit::Code(1); first(e).stderr = text("OSError: Operation not permitted") }, OverBlock, Reason::Exit),
     ]
 }
@@ -274,9 +306,14 @@ fn contained_ends() -> Vec<Row> {
 fn untraced() -> Vec<Row> {
     use Verdict::Contract;
     vec![
+        row("a contained tool whose text is in its command line", &expecting(TOOL_CONTAINED, "stdout: {contains: [echo]}"), |e| { first(e).ready = false; first(e).stdout.found.push("echo".into()) }, Contract, Reason::NoTrace),
         row("a contained tool of which nothing shows that it ran", TOOL_CONTAINED, |e| first(e).ready = false, Contract, Reason::NoTrace),
         row("an allowed tool that does not announce itself as its control does", TOOL, |e| arm(&mut e.control).runs[0].ready = true, Contract, Reason::NoTrace),
     ]
+}
+
+fn sha256(text: &str) -> String {
+    format!("{:x}", Sha256::digest(text))
 }
 
 fn decline(run: &mut RunReport) {
@@ -307,6 +344,7 @@ fn ended_by_a_signal() -> Vec<Row> {
         row("what the terminal stopped never went on", &with(TOOL, "launcher: {tty: true}"), |e| stood(first(e)), Contract, Reason::Stopped),
         row("a run without a terminal stood still", TOOL, |e| stood(first(e)), Inconclusive, Reason::TimedOut),
         row("what stood still did so without a sandbox, too", &with(TOOL, "launcher: {tty: true}"), |e| { stood(first(e)); arm(&mut e.control).runs[0].exit = ProcessExit::TimedOut }, Inconclusive, Reason::ControlFailed),
+        row("a case that stops its command by a signal", &with(TOOL, "launcher: {tty: true}\nduring: [{when: start, signal: STOP}]"), |e| stood(first(e)), Inconclusive, Reason::TimedOut),
         row("a case that stops its command by a key", &with(TOOL, "launcher: {tty: {cooked: true}}\nduring: [{when: start, type: \"\\x1a\"}]"), |e| stood(first(e)), Inconclusive, Reason::TimedOut),
         row("a signal ended neither", ENDED, |e| { lived(first(e), 20_000.0); arm(&mut e.control).runs[0].exit = ProcessExit::TimedOut }, Inconclusive, Reason::ControlFailed),
         row("a tool that is ended before it was under way", ENDED, |e| { ended(first(e), 1); first(e).ready = false }, Inconclusive, Reason::NoReason),
@@ -331,7 +369,7 @@ fn ended(run: &mut RunReport, code: i32) {
     run.moments = vec![MomentStamp { moment: Moment::During(1), at_ms: 100.0 }];
 }
 
-fn rows() -> impl Iterator<Item = Row> {
+pub(super) fn rows() -> impl Iterator<Item = Row> {
     let tables = [
         passes(),
         spoilt_evidence(),
