@@ -52,3 +52,39 @@ fn is_directory(path: &str) -> bool {
     let names = path.strip_prefix('/').map(|rest| rest.trim_end_matches('/'));
     names.is_some_and(|names| names.split('/').all(|name| !matches!(name, "" | "." | "..")))
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use rstest::rstest;
+
+    fn of(variables: &[(&str, &str)]) -> AgentState {
+        AgentState::from_variables(|name| {
+            let found = variables.iter().find(|(known, _)| *known == name);
+            found.map(|(_, value)| (*value).to_owned())
+        })
+    }
+
+    #[test]
+    fn places_are_those_of_the_variables_or_below_the_home() {
+        let state = of(&[("HOME", "/h/"), ("CODEX_HOME", "/c/x/"), ("GROK_HOME", "")]);
+        assert_eq!(state.home.as_deref(), Some("/h/"));
+        let wanted = ["/h/.orbit/state/logs", "/c/x", "/h/.claude", "/h/.gemini", "/h/.grok"];
+        assert_eq!(state.directories, wanted);
+        assert_eq!(state.file.as_deref(), Some("/h/.claude.json"));
+        let moved = of(&[("HOME", "/h"), ("CLAUDE_CONFIG_DIR", "/c")]);
+        assert_eq!(moved.file, None);
+    }
+
+    #[rstest]
+    #[case("/")]
+    #[case("h")]
+    #[case("/h/../x")]
+    #[case("/h/./x")]
+    #[case("/h//x")]
+    #[case("")]
+    fn what_is_no_directory_grants_nothing(#[case] home: &str) {
+        assert_eq!(of(&[("HOME", home)]), AgentState::default());
+        assert_eq!(of(&[("CODEX_HOME", home)]), AgentState::default());
+    }
+}

@@ -45,3 +45,18 @@ impl MechanismName {
         Self::ALL.into_iter().find(|mechanism| mechanism.name() == name)
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn each_mechanism_is_found_by_its_name_alone() {
+        for mechanism in MechanismName::ALL {
+            assert_eq!(MechanismName::named(mechanism.name()), Some(mechanism));
+        }
+        assert_eq!(MechanismName::Landlock.name(), "landlock");
+        assert_eq!(MechanismName::named(""), None);
+        assert_eq!(MechanismName::named(AUTO), None);
+    }
+}

@@ -256,12 +256,64 @@ mod tests {
     #[case::below_a_pattern(&["**", "!*.env"], "docs", true)]
     #[case::denied(&["**", "!gen/**"], "gen/x", true)]
     #[case::itself_only(&["**", "!gen"], "gen", false)]
+    #[case::one_character_elsewhere(&["**", "!a?"], "b", true)]
+    #[case::other_letters(&["**"], "é", true)]
     fn directories_are_uniform_where_nothing_differs(
         #[case] rules: &[&str],
         #[case] directory: &str,
         #[case] uniform: bool,
     ) {
         assert_eq!(law(rules).is_uniform(Path::new(directory)), uniform);
+    }
+
+    #[rstest]
+    #[case::both(&["a"], &["a"], true)]
+    #[case::unreadable(&["b"], &["a"], false)]
+    #[case::unchangeable(&["a"], &["b"], false)]
+    fn a_name_comes_where_it_is_read_and_changed(
+        #[case] read: &[&str],
+        #[case] modify: &[&str],
+        #[case] comes: bool,
+    ) {
+        struct Two(PathRules, PathRules);
+        impl PathDecider for Two {
+            fn allows(&self, op: PathAccess, path: &Path) -> bool {
+                match op {
+                    PathAccess::Read => self.0.allows(op, path),
+                    PathAccess::Modify => self.1.allows(op, path),
+                }
+            }
+        }
+        let judge = Arc::new(Two(law(read), law(modify)));
+        let rules = PathRules::new(judge, Vec::new(), Vec::new());
+        assert_eq!(rules.lets_come(Path::new("a")), comes);
+        let remedy = rules.remedy(PathAccess::Read, Path::new("a"), "a");
+        assert_eq!(remedy, "add a rule for `a`");
+    }
+
+    #[test]
+    fn profiles_are_equal_by_their_rules() {
+        let line = |text: &str| vec![PathRule::new(true, text)];
+        let of = |read: &str, modify: &str| {
+            PathRules::new(Arc::new(Plain(Vec::new())), line(read), line(modify))
+        };
+        assert!(of("a", "b") == of("a", "b"));
+        assert!(of("a", "b") != of("a", "c"));
+        assert!(of("a", "b") != of("c", "b"));
+    }
+
+    #[rstest]
+    #[case::blank(&["**"], "a ")]
+    #[case::backslash(&["**"], "a\\b")]
+    #[case::a_character_or_a_byte(&["**", "!é/?"], "é")]
+    fn what_is_spelt_otherwise_is_not_decided_in_advance(
+        #[case] rules: &[&str],
+        #[case] directory: &str,
+    ) {
+        let rules = law(rules);
+        assert!(rules.is_open(Path::new(directory)));
+        assert!(!rules.is_uniform(Path::new(directory)));
+        assert!(!rules.is_alike(Path::new(directory), Path::new(directory)));
     }
 
     #[rstest]

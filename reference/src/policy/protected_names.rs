@@ -56,3 +56,22 @@ pub(crate) const PROTECTED: [ProtectedName; 24] = [
     other(".ripgreprc"),
     other(".envrc"),
 ];
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn git_s_name_is_opened_by_its_grants_and_no_other_is() {
+        let by = |name: &ProtectedName, grant: &str| {
+            let grants = ["x".to_owned(), grant.to_owned()];
+            (name.granted_by(&grants), name.history_granted_by(&grants))
+        };
+        let [git, modules, ..] = &PROTECTED;
+        assert_eq!(by(git, GIT_CONFIG_GRANT), (true, false));
+        assert_eq!(by(git, GIT_GRANT), (false, true));
+        assert_eq!(by(git, "y"), (false, false));
+        assert_eq!(by(modules, GIT_CONFIG_GRANT), (false, false));
+        assert_eq!(by(modules, GIT_GRANT), (false, false));
+    }
+}

@@ -3,8 +3,8 @@
 use std::path::Path;
 
 use boxproof_cases::protocol::{
-    Command, Document, EnvBase, Mode, Network, Readable, Run, SettingsPlatform, SourcePrecedence,
-    Stdin,
+    AskBy, AskQuestion, Command, Document, EffectiveSettings, EnvBase, Mode, Network, Permission,
+    Readable, Run, SettingsPlatform, SourcePrecedence, Stdin,
 };
 use rstest::rstest;
 
@@ -194,4 +194,97 @@ fn nothing_is_looked_for_while_disabled() {
         &Fake("", None, false),
     );
     assert_eq!(found, Ok(SandboxAvailability::Disabled));
+}
+
+const ASKS: &str = "[sandbox]\nenabled = true\nauto_allow_bash_if_sandboxed = true\n\
+                    allow_unsandboxed_commands = ['git']\n";
+
+#[rstest]
+#[case::held("ls", Permission::Ask, false, (Permission::Allow, AskBy::AutoAllow, true))]
+#[case::allowed("ls", Permission::Allow, false, (Permission::Allow, AskBy::Rules, true))]
+#[case::denied("ls", Permission::Deny, false, (Permission::Deny, AskBy::Rules, true))]
+#[case::bypassed("git push", Permission::Ask, false, (Permission::Ask, AskBy::Rules, false))]
+#[case::planned("ls", Permission::Allow, true, (Permission::Deny, AskBy::Plan, true))]
+fn a_held_command_needs_no_question(
+    #[case] command: &str,
+    #[case] rules: Permission,
+    #[case] plan: bool,
+    #[case] wanted: (Permission, AskBy, bool),
+) {
+    let asked = AskQuestion { command: command.to_owned(), rules, plan };
+    let sound = sound(ASKS, SourcePrecedence::Adr);
+    let answer = decide(&sound, &SandboxAvailability::Active, &asked);
+    assert_eq!((answer.decision, answer.by, answer.sandboxed), wanted);
+    assert_eq!(answer.bypassed_by.is_some(), command.starts_with("git"));
+}
+
+#[rstest]
+#[case::by_head(ASKS, SourcePrecedence::Head, SandboxAvailability::Active, true)]
+#[case::not_said(
+    "[sandbox]\nenabled = true\n",
+    SourcePrecedence::Adr,
+    SandboxAvailability::Active,
+    true
+)]
+#[case::off(ASKS, SourcePrecedence::Adr, SandboxAvailability::Disabled, false)]
+fn elsewhere_a_command_is_asked_about(
+    #[case] text: &str,
+    #[case] reading: SourcePrecedence,
+    #[case] availability: SandboxAvailability,
+    #[case] sandboxed: bool,
+) {
+    let asked = AskQuestion { command: "ls".to_owned(), rules: Permission::Ask, plan: false };
+    let answer = decide(&sound(text, reading), &availability, &asked);
+    let wanted = (Permission::Ask, AskBy::Rules, sandboxed);
+    assert_eq!((answer.decision, answer.by, answer.sandboxed), wanted);
+    assert!(!sound(text, reading).auto_allows(&availability));
+}
+
+/// The settings in force of `text`, with these keys of its network.
+fn in_force(
+    keys: &str,
+    availability: SandboxAvailability,
+    on: SettingsPlatform,
+) -> EffectiveSettings {
+    let text = format!("{ASKS}[sandbox.network]\n{keys}\n");
+    let variables = PathVariables::new("/w", [("HOME".to_owned(), "/h".to_owned())]);
+    effective(&sound(&text, SourcePrecedence::Adr), &availability, on, &variables, Some("s"))
+}
+
+#[rstest]
+#[case("", true)]
+#[case("allow_all_outbound = true", false)]
+#[case("http_proxy_port = 8", false)]
+#[case("socks_proxy_port = 9", false)]
+fn egress_is_denied_where_nothing_opens_it(#[case] keys: &str, #[case] denied: bool) {
+    let active = in_force(keys, SandboxAvailability::Active, SettingsPlatform::Linux);
+    assert_eq!((active.active, active.auto_allows, active.egress_denied), (true, true, denied));
+    let off = in_force(keys, SandboxAvailability::Disabled, SettingsPlatform::Linux);
+    assert_eq!((off.active, off.auto_allows, off.egress_denied), (false, false, false));
+}
+
+#[test]
+fn a_profile_has_a_place_on_macos_alone() {
+    let on = |platform, availability| in_force("", availability, platform).profile_path.is_some();
+    assert!(on(SettingsPlatform::Macos, SandboxAvailability::Active));
+    assert!(!on(SettingsPlatform::Macos, SandboxAvailability::Disabled));
+    assert!(!on(SettingsPlatform::Linux, SandboxAvailability::Active));
+}
+
+#[test]
+fn settings_without_effect_and_a_missing_sandbox_are_warned_of() {
+    let keys = "allow_unix_sockets = true";
+    let told = |availability, on| in_force(keys, availability, on).warnings;
+    let idle = "network.allow_unix_sockets has no effect on Linux";
+    let linux = told(SandboxAvailability::Active, SettingsPlatform::Linux);
+    assert!(linux.iter().any(|text| text == idle), "{linux:?}");
+    let macos = told(SandboxAvailability::Active, SettingsPlatform::Macos);
+    assert!(macos.iter().all(|text| text != idle), "{macos:?}");
+    let missing = available(
+        &sound("[sandbox]\nenabled = true\n", SourcePrecedence::Adr),
+        SettingsPlatform::Linux,
+        &Fake("/b", None, false),
+    );
+    let missing = told(missing.unwrap(), SettingsPlatform::Linux);
+    assert!(missing[0].starts_with("COMMANDS RUN WITHOUT A SANDBOX: "), "{missing:?}");
 }

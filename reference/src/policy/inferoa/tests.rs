@@ -109,3 +109,32 @@ fn modes_become_policies() {
     assert_eq!((write.reopen.len(), write.network), (6, Network::None {}));
     assert_eq!(write.on_unavailable, OnUnavailable::RunUnconfined);
 }
+
+#[test]
+fn extra_roots_are_real_and_each_is_one() {
+    let directory = tempfile::tempdir().unwrap();
+    let workspace = std::fs::canonicalize(directory.path()).unwrap();
+    let [one, two] = ["one", "two"].map(|name| workspace.join(name));
+    std::fs::create_dir(&one).unwrap();
+    std::fs::create_dir(&two).unwrap();
+    let around = around(&workspace);
+    let text = "sandbox: {extra_writable_roots: ['.', one, two, './one']}\n";
+    let roots = parse(text).unwrap().roots(&around, true).unwrap();
+    let found: Vec<_> = roots.extra.iter().map(|(_, real)| real.clone()).collect();
+    assert_eq!((roots.workspace, found), (workspace.clone(), vec![one, two]));
+    assert!(parse(text).unwrap().roots(&around, false).unwrap().extra.is_empty());
+}
+
+#[rstest]
+#[case::pattern("one*", "is a pattern")]
+#[case::missing("none", "does not exist")]
+#[case::below_a_file("file/x", "make it reachable")]
+#[case::a_file("file", "is no directory")]
+#[case::of_the_kernel("/dev", "never made writable")]
+fn an_extra_root_that_cannot_be_is_told(#[case] root: &str, #[case] why: &str) {
+    let directory = tempfile::tempdir().unwrap();
+    std::fs::write(directory.path().join("file"), "x").unwrap();
+    let block = parse(&format!("sandbox: {{extra_writable_roots: ['{root}']}}\n")).unwrap();
+    let error = block.roots(&around(directory.path()), true).unwrap_err();
+    assert!(error.message.contains(why), "{error}");
+}
