@@ -58,7 +58,7 @@ mod tests {
     use super::*;
     use rstest::rstest;
 
-    fn of(variables: &[(&str, &str)]) -> AgentState {
+    fn state(variables: &[(&str, &str)]) -> AgentState {
         AgentState::from_variables(|name| {
             let found = variables.iter().find(|(known, _)| *known == name);
             found.map(|(_, value)| (*value).to_owned())
@@ -67,12 +67,12 @@ mod tests {
 
     #[test]
     fn places_are_those_of_the_variables_or_below_the_home() {
-        let state = of(&[("HOME", "/h/"), ("CODEX_HOME", "/c/x/"), ("GROK_HOME", "")]);
-        assert_eq!(state.home.as_deref(), Some("/h/"));
+        let placed = state(&[("HOME", "/h/"), ("CODEX_HOME", "/c/x/"), ("GROK_HOME", "")]);
+        assert_eq!(placed.home.as_deref(), Some("/h/"));
         let wanted = ["/h/.orbit/state/logs", "/c/x", "/h/.claude", "/h/.gemini", "/h/.grok"];
-        assert_eq!(state.directories, wanted);
-        assert_eq!(state.file.as_deref(), Some("/h/.claude.json"));
-        let moved = of(&[("HOME", "/h"), ("CLAUDE_CONFIG_DIR", "/c")]);
+        assert_eq!(placed.directories, wanted);
+        assert_eq!(placed.file.as_deref(), Some("/h/.claude.json"));
+        let moved = state(&[("HOME", "/h"), ("CLAUDE_CONFIG_DIR", "/c")]);
         assert_eq!(moved.file, None);
     }
 
@@ -84,7 +84,7 @@ mod tests {
     #[case("/h//x")]
     #[case("")]
     fn what_is_no_directory_grants_nothing(#[case] home: &str) {
-        assert_eq!(of(&[("HOME", home)]), AgentState::default());
-        assert_eq!(of(&[("CODEX_HOME", home)]), AgentState::default());
+        assert_eq!(state(&[("HOME", home)]), AgentState::default());
+        assert_eq!(state(&[("CODEX_HOME", home)]), AgentState::default());
     }
 }

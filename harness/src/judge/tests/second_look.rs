@@ -15,7 +15,7 @@ control: {none: it is a test}
 ";
 
 /// The outcome in a word: `as-promised`, `unable`, or the verdict.
-fn look(text: &str, spoil: fn(&mut ArmSet)) -> String {
+fn outcome(text: &str, spoil: fn(&mut ArmSet)) -> String {
     let case = case(text);
     let mut execution = good(&case);
     spoil(&mut execution);
@@ -47,21 +47,21 @@ fn ordinary_programs_can_do_the_act_or_the_look_is_none(
     #[case] spoil: fn(&mut ArmSet),
     #[case] seen: &str,
 ) {
-    assert_eq!(look(text, spoil), seen);
+    assert_eq!(outcome(text, spoil), seen);
 }
 
 #[test]
 fn an_allowed_act_without_a_control_is_looked_at() {
     let text = format!("{TOOL}control: {{none: it is a test}}\n");
-    assert_eq!(look(&text, |e| e.control = None), PROMISED);
+    assert_eq!(outcome(&text, |e| e.control = None), PROMISED);
 }
 
 #[test]
 fn a_twin_stands_for_a_control_that_cannot_be_had() {
     let text = format!("{TOLD}control: {{none: it is a test}}\n");
-    assert_eq!(look(&text, |e| e.control = None), PROMISED);
+    assert_eq!(outcome(&text, |e| e.control = None), PROMISED);
     assert_eq!(
-        look(&text, |e| {
+        outcome(&text, |e| {
             e.control = None;
             flip(arm(&mut e.twin));
         }),
@@ -85,7 +85,7 @@ fn what_differs_has_a_verdict(
     #[case] spoil: fn(&mut ArmSet),
     #[case] verdict: Verdict,
 ) {
-    assert_eq!(look(text, spoil), verdict.keyword());
+    assert_eq!(outcome(text, spoil), verdict.keyword());
 }
 
 /// A tool's act that must show no effect, and leaves a trace.

@@ -19,7 +19,7 @@ fn asked(decision: Permission, sandboxed: bool) -> AskDecision {
     AskDecision { decision, by: AskBy::Rules, sandboxed, bypassed_by }
 }
 
-fn told(decision: Permission, sandboxed: bool) -> DocumentAnswer {
+fn decision(decision: Permission, sandboxed: bool) -> DocumentAnswer {
     DocumentAnswer::Asks(vec![asked(decision, sandboxed)])
 }
 
@@ -33,13 +33,13 @@ fn by_auto_allow() -> DocumentAnswer {
 }
 
 #[rstest]
-#[case::as_promised(HELD, told(Permission::Ask, true), "pass")]
-#[case::wider(HELD, told(Permission::Allow, true), "under-block decision")]
-#[case::narrower(HELD, told(Permission::Deny, true), "over-block decision")]
-#[case::let_out(HELD, told(Permission::Ask, false), "under-block decision")]
-#[case::let_out_and_denied(HELD, told(Permission::Deny, false), "under-block decision")]
-#[case::out_as_promised(OUT, told(Permission::Ask, false), "pass")]
-#[case::held_against_the_promise(OUT, told(Permission::Ask, true), "over-block decision")]
+#[case::as_promised(HELD, decision(Permission::Ask, true), "pass")]
+#[case::wider(HELD, decision(Permission::Allow, true), "under-block decision")]
+#[case::narrower(HELD, decision(Permission::Deny, true), "over-block decision")]
+#[case::let_out(HELD, decision(Permission::Ask, false), "under-block decision")]
+#[case::let_out_and_denied(HELD, decision(Permission::Deny, false), "under-block decision")]
+#[case::out_as_promised(OUT, decision(Permission::Ask, false), "pass")]
+#[case::held_against_the_promise(OUT, decision(Permission::Ask, true), "over-block decision")]
 #[case::by_another_pattern(OUT, by_another_pattern(), "contract rule")]
 #[case::by_another_basis(HELD, by_auto_allow(), "contract rule")]
 #[case::no_answer(HELD, DocumentAnswer::Asks(Vec::new()), "inconclusive untrusted-record")]
@@ -51,12 +51,12 @@ fn by_auto_allow() -> DocumentAnswer {
 #[case::of_another_kind(HELD, DocumentAnswer::Valid {}, "inconclusive untrusted-record")]
 #[case::an_error(
     "{invalid: {contains: [x]}}",
-    told(Permission::Allow, true),
+    decision(Permission::Allow, true),
     "under-block decision"
 )]
 #[case::a_denial_for_an_error(
     "{invalid: {contains: [x]}}",
-    told(Permission::Deny, true),
+    decision(Permission::Deny, true),
     "contract decision"
 )]
 fn a_command_is_decided_as_promised(

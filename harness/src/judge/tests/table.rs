@@ -125,17 +125,6 @@ fn failures() -> Vec<Row> {
     vec![
         row("hidden, and done all the same", DENIED, |e| { saw(e, refusal("ENOENT")); first(e).besides = vec!["ENOENT".to_owned()]; flip(confined(e)) }, UnderBlock, Reason::Oracle),
         row("it came too late", &expecting(TOOL, "times: [{within: 10}]"), |e| first(e).moments = vec![stamp(Moment::Start, 0.0), stamp(Moment::Exit, 300.0)], Contract, Reason::Timing),
-        row("a policy that may be declined is not, and nothing is done", EITHER, |e| flip(confined(e)), OverBlock, Reason::Oracle),
-        row("a tool's twin has no effect", TOLD, |e| flip(arm(&mut e.twin)), OverBlock, Reason::Twin),
-        row("a tool's twin ends with a code just below a signal's", TOLD, |e| { flip(arm(&mut e.twin)); arm(&mut e.twin).runs[0].exit = ProcessExit::Code(128) }, OverBlock, Reason::Twin),
-        row("a probe's twin has no effect, and ends as if it died", DENIED, |e| { flip(arm(&mut e.twin)); arm(&mut e.twin).runs[0].exit = ProcessExit::Code(139) }, OverBlock, Reason::Twin),
-        row("another end than the signal", &expecting(TOOL, "exit: {signal: KILL}"), |e| { arm(&mut e.control).runs[0].exit = ProcessExit::Signal(9); first(e).exit = ProcessExit::Code(1) }, Contract, Reason::Exit),
-        row("a policy declined with the code of a program that is not there", REFUSED, |e| first(e).exit = ProcessExit::Code(127), Contract, Reason::Result),
-        row("a policy declined, and a forbidden thing done", &EITHER.replace("{exists: f}", "{unchanged: f}"), |e| { declined_with(e, "rules: the two contradict each other"); for arm in both(e) { arm.oracles[0].holds = true } flip(confined(e)) }, Contract, Reason::Oracle),
-        row("a twin that a native result calls invalid", DENIED, |e| { let run = &mut arm(&mut e.twin).runs[0]; (run.observation, run.exit, run.result) = (ProbeObservation::Missing, ProcessExit::Code(126), Some(not_started(ErrorKind::InvalidRequest))) }, OverBlock, Reason::Twin),
-        row("a policy declined before anything was started", ALLOWED, |e| { first(e).special = Some(SpecialExit::Refused("no".into())); first(e).exit = ProcessExit::Refused }, OverBlock, Reason::PolicyRefused),
-        row("an allowed tool dies", TOOL, |e| first(e).exit = ProcessExit::Signal(11), OverBlock, Reason::Exit),
-        row("a moment was not seen", &expecting(TOOL, "times: [{to: ready, within: 10}]"), |e| first(e).moments = vec![stamp(Moment::Start, 0.0), stamp(Moment::Exit, 300.0)], Contract, Reason::Timing),
         row("the host lacks something and the act is done", WITHHELD, |e| flip(confined(e)), UnderBlock, Reason::Oracle),
         row("the effect happened", DENIED, |e| flip(confined(e)), UnderBlock, Reason::Oracle),
         row("the effect happened although the probe denies it", CONTAINED, |e| { flip(confined(e)); saw(e, refusal("EROFS")) }, UnderBlock, Reason::Oracle),
@@ -239,10 +228,6 @@ fn unlearnt() -> Vec<Row> {
         row("the control takes too long", DENIED, |e| arm(&mut e.control).runs[0].exit = ProcessExit::TimedOut, Inconclusive, Reason::ControlFailed),
         row("the control's oracle was not read", DENIED, |e| arm(&mut e.control).oracles.clear(), Inconclusive, Reason::ControlFailed),
         row("the control ran less often", &with(DENIED, "repeat: 2"), |e| drop(arm(&mut e.control).runs.pop()), Inconclusive, Reason::ControlFailed),
-        row("a tool that looked, where only a name is taken", &TOLD.replace("EROFS", "EEXIST"), |e| { first(e).exit = ProcessExit::Code(1); first(e).stderr = text("cp: cannot overwrite non-directory 'f' with directory 'g'") }, Inconclusive, Reason::NoReason),
-        row("an act that is not withheld, and no trace", &WITHHELD.replace("{unchanged: f}", "{unchanged: f}, {exists: beat}"), |e| { first(e).observation = recorded(refusal("ECONNREFUSED")); first(e).result = None; first(e).exit = ProcessExit::Code(1); confined(e).oracles[1].holds = false }, Inconclusive, Reason::NoTrace),
-        row("an oracle that cannot be read beside one that sees no trace", TRACE, |e| { confined(e).oracles[1].holds = false; confined(e).oracles[0].unread = true }, Verdict::ProbeBroken, Reason::Unread),
-        row("no record, and an end that the manifest does not name", DENIED, |e| { first(e).observation = ProbeObservation::Missing; first(e).special = Some(SpecialExit::Unmapped) }, Inconclusive, Reason::NoRecord),
         row("a step fails", DENIED, |e| broke(confined(e), |_| {}), Inconclusive, Reason::StepFailed),
         row("time is up", DENIED, |e| first(e).exit = ProcessExit::TimedOut, Inconclusive, Reason::TimedOut),
         row("no trace of what should have been contained", TRACE, |e| confined(e).oracles[1].holds = false, Inconclusive, Reason::NoTrace),
@@ -309,6 +294,42 @@ fn untraced() -> Vec<Row> {
         row("a contained tool whose text is in its command line", &expecting(TOOL_CONTAINED, "stdout: {contains: [echo]}"), |e| { first(e).ready = false; first(e).stdout.found.push("echo".into()) }, Contract, Reason::NoTrace),
         row("a contained tool of which nothing shows that it ran", TOOL_CONTAINED, |e| first(e).ready = false, Contract, Reason::NoTrace),
         row("an allowed tool that does not announce itself as its control does", TOOL, |e| arm(&mut e.control).runs[0].ready = true, Contract, Reason::NoTrace),
+    ]
+}
+
+#[rustfmt::skip] // One line a row.
+fn twins_without_effect() -> Vec<Row> {
+    use Verdict::OverBlock;
+    vec![
+        row("a tool's twin has no effect", TOLD, |e| flip(arm(&mut e.twin)), OverBlock, Reason::Twin),
+        row("a tool's twin ends with a code just below a signal's", TOLD, |e| { flip(arm(&mut e.twin)); arm(&mut e.twin).runs[0].exit = ProcessExit::Code(128) }, OverBlock, Reason::Twin),
+        row("a probe's twin has no effect, and ends as if it died", DENIED, |e| { flip(arm(&mut e.twin)); arm(&mut e.twin).runs[0].exit = ProcessExit::Code(139) }, OverBlock, Reason::Twin),
+        row("a twin that a native result calls invalid", DENIED, |e| { let run = &mut arm(&mut e.twin).runs[0]; (run.observation, run.exit, run.result) = (ProbeObservation::Missing, ProcessExit::Code(126), Some(not_started(ErrorKind::InvalidRequest))) }, OverBlock, Reason::Twin),
+    ]
+}
+
+#[rustfmt::skip] // One line a row.
+fn ends_that_differ() -> Vec<Row> {
+    use Verdict::{Contract, OverBlock};
+    vec![
+        row("another end than the signal", &expecting(TOOL, "exit: {signal: KILL}"), |e| { arm(&mut e.control).runs[0].exit = ProcessExit::Signal(9); first(e).exit = ProcessExit::Code(1) }, Contract, Reason::Exit),
+        row("a policy declined with the code of a program that is not there", REFUSED, |e| first(e).exit = ProcessExit::Code(127), Contract, Reason::Result),
+        row("a policy declined, and a forbidden thing done", &EITHER.replace("{exists: f}", "{unchanged: f}"), |e| { declined_with(e, "rules: the two contradict each other"); for arm in both(e) { arm.oracles[0].holds = true } flip(confined(e)) }, Contract, Reason::Oracle),
+        row("a policy declined before anything was started", ALLOWED, |e| { first(e).special = Some(SpecialExit::Refused("no".into())); first(e).exit = ProcessExit::Refused }, OverBlock, Reason::PolicyRefused),
+        row("an allowed tool dies", TOOL, |e| first(e).exit = ProcessExit::Signal(11), OverBlock, Reason::Exit),
+        row("a moment was not seen", &expecting(TOOL, "times: [{to: ready, within: 10}]"), |e| first(e).moments = vec![stamp(Moment::Start, 0.0), stamp(Moment::Exit, 300.0)], Contract, Reason::Timing),
+        row("a policy that may be declined is not, and nothing is done", EITHER, |e| flip(confined(e)), OverBlock, Reason::Oracle),
+    ]
+}
+
+#[rustfmt::skip] // One line a row.
+fn missing_evidence() -> Vec<Row> {
+    use Verdict::Inconclusive;
+    vec![
+        row("a tool that looked, where only a name is taken", &TOLD.replace("EROFS", "EEXIST"), |e| { first(e).exit = ProcessExit::Code(1); first(e).stderr = text("cp: cannot overwrite non-directory 'f' with directory 'g'") }, Inconclusive, Reason::NoReason),
+        row("an act that is not withheld, and no trace", &WITHHELD.replace("{unchanged: f}", "{unchanged: f}, {exists: beat}"), |e| { first(e).observation = recorded(refusal("ECONNREFUSED")); first(e).result = None; first(e).exit = ProcessExit::Code(1); confined(e).oracles[1].holds = false }, Inconclusive, Reason::NoTrace),
+        row("an oracle that cannot be read beside one that sees no trace", TRACE, |e| { confined(e).oracles[1].holds = false; confined(e).oracles[0].unread = true }, Verdict::ProbeBroken, Reason::Unread),
+        row("no record, and an end that the manifest does not name", DENIED, |e| { first(e).observation = ProbeObservation::Missing; first(e).special = Some(SpecialExit::Unmapped) }, Inconclusive, Reason::NoRecord),
     ]
 }
 
@@ -380,6 +401,9 @@ pub(super) fn rows() -> impl Iterator<Item = Row> {
         ended_by_a_signal(),
         untraced(),
         contained_ends(),
+        twins_without_effect(),
+        ends_that_differ(),
+        missing_evidence(),
         unlearnt(),
     ];
     tables.into_iter().flatten()
