@@ -243,12 +243,12 @@ fn elsewhere_a_command_is_asked_about(
 /// The settings in force of `text`, with these keys of its network.
 fn in_force(
     keys: &str,
-    availability: SandboxAvailability,
+    availability: &SandboxAvailability,
     on: SettingsPlatform,
 ) -> EffectiveSettings {
     let text = format!("{ASKS}[sandbox.network]\n{keys}\n");
     let variables = PathVariables::new("/w", [("HOME".to_owned(), "/h".to_owned())]);
-    effective(&sound(&text, SourcePrecedence::Adr), &availability, on, &variables, Some("s"))
+    effective(&sound(&text, SourcePrecedence::Adr), availability, on, &variables, Some("s"))
 }
 
 #[rstest]
@@ -257,18 +257,18 @@ fn in_force(
 #[case("http_proxy_port = 8", false)]
 #[case("socks_proxy_port = 9", false)]
 fn egress_is_denied_where_nothing_opens_it(#[case] keys: &str, #[case] denied: bool) {
-    let active = in_force(keys, SandboxAvailability::Active, SettingsPlatform::Linux);
+    let active = in_force(keys, &SandboxAvailability::Active, SettingsPlatform::Linux);
     assert_eq!((active.active, active.auto_allows, active.egress_denied), (true, true, denied));
-    let off = in_force(keys, SandboxAvailability::Disabled, SettingsPlatform::Linux);
+    let off = in_force(keys, &SandboxAvailability::Disabled, SettingsPlatform::Linux);
     assert_eq!((off.active, off.auto_allows, off.egress_denied), (false, false, false));
 }
 
 #[test]
 fn a_profile_has_a_place_on_macos_alone() {
     let on = |platform, availability| in_force("", availability, platform).profile_path.is_some();
-    assert!(on(SettingsPlatform::Macos, SandboxAvailability::Active));
-    assert!(!on(SettingsPlatform::Macos, SandboxAvailability::Disabled));
-    assert!(!on(SettingsPlatform::Linux, SandboxAvailability::Active));
+    assert!(on(SettingsPlatform::Macos, &SandboxAvailability::Active));
+    assert!(!on(SettingsPlatform::Macos, &SandboxAvailability::Disabled));
+    assert!(!on(SettingsPlatform::Linux, &SandboxAvailability::Active));
 }
 
 #[test]
@@ -276,15 +276,15 @@ fn settings_without_effect_and_a_missing_sandbox_are_warned_of() {
     let keys = "allow_unix_sockets = true";
     let told = |availability, on| in_force(keys, availability, on).warnings;
     let idle = "network.allow_unix_sockets has no effect on Linux";
-    let linux = told(SandboxAvailability::Active, SettingsPlatform::Linux);
+    let linux = told(&SandboxAvailability::Active, SettingsPlatform::Linux);
     assert!(linux.iter().any(|text| text == idle), "{linux:?}");
-    let macos = told(SandboxAvailability::Active, SettingsPlatform::Macos);
+    let macos = told(&SandboxAvailability::Active, SettingsPlatform::Macos);
     assert!(macos.iter().all(|text| text != idle), "{macos:?}");
     let missing = available(
         &sound("[sandbox]\nenabled = true\n", SourcePrecedence::Adr),
         SettingsPlatform::Linux,
         &Fake("/b", None, false),
     );
-    let missing = told(missing.unwrap(), SettingsPlatform::Linux);
+    let missing = told(&missing.unwrap(), SettingsPlatform::Linux);
     assert!(missing[0].starts_with("COMMANDS RUN WITHOUT A SANDBOX: "), "{missing:?}");
 }
