@@ -143,7 +143,10 @@ const TAIL: &str = " --die-with-parent --new-session --clearenv --setenv A 1 --c
 #[case::root(0, AS_ROOT)]
 fn bubblewrap_renders_the_default_policy(#[case] uid: u32, #[case] as_root: &str) {
     let line = Scene::new().line(uid, |_| ());
-    assert_eq!(line, format!("{HEAD}{as_root} --tmpfs /tmp --bind @/w @/w --unshare-all{TAIL}"));
+    assert_eq!(
+        line,
+        format!("{HEAD}{as_root} --perms 1777 --tmpfs /tmp --bind @/w @/w --unshare-all{TAIL}")
+    );
 }
 
 #[test]
@@ -162,14 +165,14 @@ fn bubblewrap_renders_every_rule_in_an_order_in_which_denials_win() {
                  --perms 0000 --tmpfs @/w/conf --remount-ro @/w/conf";
     let protected = "--ro-bind @/w/.claude @/w/.claude --ro-bind @/w/.git @/w/.git";
     let middle = format!(
-        "--tmpfs /tmp --bind @/extra @/extra --bind @/w @/w {protected} --ro-bind @/w/conf @/w/conf \
+        "--perms 1777 --tmpfs /tmp --bind @/extra @/extra --bind @/w @/w {protected} --ro-bind @/w/conf @/w/conf \
          {masks} --unshare-all --share-net"
     );
     assert_eq!(line, format!("{HEAD} {middle}{TAIL}"));
 }
 
 #[rstest]
-#[case(TmpPolicy::Private, "--tmpfs /tmp --tmpfs @/tmp ")]
+#[case(TmpPolicy::Private, "--perms 1777 --tmpfs /tmp --perms 1777 --tmpfs @/tmp ")]
 #[case(TmpPolicy::Host, "--bind /tmp /tmp --bind @/tmp @/tmp ")]
 #[case(TmpPolicy::None, "")]
 fn the_temp_directory_is_where_the_command_looks_for_it(
