@@ -14,7 +14,7 @@ pub(super) fn host_paths(case: &Case) -> Option<LintFinding> {
         return None;
     }
     let acts = case.steps.iter().flat_map(|step| step.act.strings());
-    let scripts = case.fixture.iter().flat_map(|(_, entry)| entry.strings());
+    let scripts = case.fixture.values().flat_map(|entry| entry.strings());
     let path = acts.chain(scripts).find_map(shared_name)?;
     let message = format!(
         "{}: without a sandbox `{path}` is the host's: name it by $TMPDIR or $NONCE, or make it by mktemp",
