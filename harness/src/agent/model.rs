@@ -119,7 +119,7 @@ async fn answer(
     let protocol = state.dialogue.protocol;
     let is_turn = head.method == Method::POST && wire::is_turn(protocol, head.uri.path());
     let read = serde_json::from_slice::<Value>(&body);
-    // Whatever else it asks for is not there: lists of models, counts of tokens.
+    // All else that it asks for is not there: lists of models, counts of tokens.
     let (status, kind, text) = match read {
         Ok(body) if is_turn => {
             let turn = state.turn(&body);

@@ -4,7 +4,7 @@
 use serde_json::Value;
 
 use crate::support::fakes::{self, verdict};
-use crate::support::{Place, has};
+use crate::support::{DENIED, Place, has};
 use rstest::rstest;
 
 /// The fake: it is told the model's address, the protocol, and how it is to behave.
@@ -54,16 +54,6 @@ const STREAMS: &str = "purpose: A complaint goes to stderr.
 requirement: R-test
 act: {sh: echo no >&2}
 expect: {allowed: {}, exit: 0, stderr: {contains: [no]}}
-";
-
-/// A denial, which the fake never makes.
-const DENIED: &str = "purpose: Writing outside the workspace is refused.
-requirement: R-test-not
-needs: [fs.write]
-fixture: {$OUT/f: kept}
-act: {probe: write, path: $OUT/f, text: evil}
-expect: {denied: {errno: [EROFS, EACCES, EPERM]}, oracle: [{unchanged: $OUT/f}]}
-twin: {writable: [$OUT]}
 ";
 
 /// Judges `case` by an agent that speaks `protocol` and behaves as `how` says.

@@ -316,7 +316,7 @@ impl<'a> DeciderSearch<'a> {
     }
 }
 
-/// Returns whether `script` ends with an `exit` that has a status of its own, whatever came before.
+/// Returns whether `script` ends with an `exit` that has a status of its own, in every case.
 pub(super) fn ends_regardless(script: &ShellScript) -> bool {
     match &script.parts[..] {
         [.., (ScriptNode::Group(script), _)] => ends_regardless(script),

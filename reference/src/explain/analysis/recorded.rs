@@ -53,7 +53,7 @@ impl FailureAnalysis<'_> {
         };
         let found = self.run.refused.iter().rev().filter(counts).find_map(refusal);
         let own = cause::ordinary(&lines).filter(|at| !is_of_database(lines[*at]));
-        // A file with a status of its own ends so whatever came before, where nothing is said of it.
+        // A file with a status of its own ends so in every case, where nothing is said of it.
         let regardless = stderr.trim().is_empty()
             && self.is_file
             && deciding_commands::ends_regardless(&self.script);
