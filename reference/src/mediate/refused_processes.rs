@@ -19,8 +19,9 @@ const INIT: Pid = Pid::from_raw(1);
 struct TracedProcess {
     handle: OwnedFd,
     parent: Pid,
-    /// It has the name of a shell, which does not wait for what runs in the background.
-    is_shell: bool,
+    /// It had the name of a shell, which does not wait for what runs in the background, when this was last
+    /// looked at: a shell may execute another program.
+    was_shell: bool,
     /// The last process that there was when this one was last refused something, if it ever was.
     newest: Option<Pid>,
     /// It has made something since.
@@ -35,11 +36,22 @@ impl RefusedProcesses {
     /// Keeps `process`, which was refused something now, and all processes between it and the command.
     pub(super) fn add(&mut self, process: Pid) {
         let mut next = process;
-        while next > INIT && !self.0.contains_key(&next) && self.0.len() < MOST {
+        for _ in 0..MOST {
+            if next <= INIT {
+                break;
+            }
+            if let Some(known) = self.0.get_mut(&next) {
+                known.was_shell = is_shell(next).unwrap_or(known.was_shell);
+                next = known.parent;
+                continue;
+            }
+            if self.0.len() == MOST {
+                break;
+            }
             let Ok(handle) = notify::open_process(next, 0) else { break };
             let Some(parent) = parent_of(next) else { break };
-            let is_shell = is_shell(next);
-            let traced = TracedProcess { handle, parent, is_shell, newest: None, went_on: false };
+            let was_shell = is_shell(next).unwrap_or(false);
+            let traced = TracedProcess { handle, parent, was_shell, newest: None, went_on: false };
             self.0.insert(next, traced);
             next = parent;
         }
@@ -85,7 +97,7 @@ impl RefusedProcesses {
             // The command itself, or what was left of a process that had ended before.
             return Some(ProcessFate::FailedLast);
         }
-        let is_of_shell = || self.0.get(&traced.parent).is_some_and(|parent| parent.is_shell);
+        let is_of_shell = || self.is_shell(traced.parent);
         match notify::reaped_end(&traced.handle)? {
             ReapedEnd::Status(0) => Some(ProcessFate::Apart),
             ReapedEnd::Unreaped if is_of_shell() => Some(ProcessFate::Apart),
@@ -96,6 +108,14 @@ impl RefusedProcesses {
             ReapedEnd::Status(_) => self.fate(traced.parent),
         }
     }
+
+    /// Returns whether `process` is a shell, or was one at last.
+    fn is_shell(&self, process: Pid) -> bool {
+        let Some(traced) = self.0.get(&process) else { return false };
+        // The number of a process that was reaped may be another one's.
+        let stays = notify::reaped_end(&traced.handle) == Some(ReapedEnd::Unreaped);
+        stays.then(|| is_shell(process)).flatten().unwrap_or(traced.was_shell)
+    }
 }
 
 fn parent_of(process: Pid) -> Option<Pid> {
@@ -104,9 +124,10 @@ fn parent_of(process: Pid) -> Option<Pid> {
     Some(Pid::from_raw(parent.trim().parse().ok()?))
 }
 
-fn is_shell(process: Pid) -> bool {
-    let name = std::fs::read_to_string(format!("/proc/{process}/comm")).unwrap_or_default();
-    ["sh", "dash", "bash", "zsh", "ksh", "ash", "fish", "busybox"].contains(&name.trim_end())
+/// Returns whether `process` has the name of a shell now; none if it has ended.
+fn is_shell(process: Pid) -> Option<bool> {
+    let name = std::fs::read_to_string(format!("/proc/{process}/comm")).ok()?;
+    Some(["sh", "dash", "bash", "zsh", "ksh", "ash", "fish", "busybox"].contains(&name.trim_end()))
 }
 
 /// Returns the process or thread that this pid namespace got last.
@@ -118,30 +139,65 @@ fn newest_process() -> Option<Pid> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use std::process::Command;
+    use nix::sys::signal::{Signal, kill};
+    use std::io::{BufRead, BufReader, Write};
+    use std::process::{Command, Stdio};
+
+    /// Keeps `process` as refused, and of its ancestors only `command`, which init started.
+    fn kept(process: Pid, command: Pid) -> RefusedProcesses {
+        let mut kept = RefusedProcesses::default();
+        kept.add(process);
+        assert!(kept.0.len() > 1, "its parent is kept, too");
+        kept.0.retain(|one, _| [process, command].contains(one));
+        kept.0.get_mut(&command).unwrap().parent = INIT;
+        kept
+    }
 
     /// Runs `end` in a child that was kept as refused, and returns its fate.
     fn fate(end: &str) -> Option<ProcessFate> {
         let mut child = Command::new("sh").args(["-c", end]).spawn().unwrap();
         let pid = Pid::from_raw(child.id() as i32);
-        let mut kept = RefusedProcesses::default();
-        kept.add(pid);
-        assert!(kept.0.len() > 1, "this process is kept, too");
-        kept.0.retain(|one, _| *one == pid || *one == Pid::this());
-        kept.0.get_mut(&Pid::this()).unwrap().parent = INIT;
+        let kept = kept(pid, Pid::this());
         let running = kept.fate(pid);
         assert!(matches!(running, None | Some(ProcessFate::Failed)), "it was not waited for");
-        kept.0.get_mut(&Pid::this()).unwrap().is_shell = true;
-        assert_eq!(kept.fate(pid), running.map(|_| ProcessFate::Apart), "it is in the background");
         child.wait().unwrap();
         kept.fate(pid)
+    }
+
+    /// Returns whether the kernel tells of the ends of processes.
+    fn kernel_tells() -> bool {
+        notify::reaped_end(notify::open_process(Pid::this(), 0).unwrap()).is_some()
     }
 
     #[test]
     fn a_process_has_failed_once_it_was_waited_for() {
         let known = fate("exit 3");
-        assert!(matches!(known, None | Some(ProcessFate::FailedLast)));
+        assert_eq!(known, kernel_tells().then_some(ProcessFate::FailedLast));
         assert_eq!(fate("exit 0"), known.map(|_| ProcessFate::Apart));
         assert_eq!(fate("kill -9 $$"), known);
+    }
+
+    /// The child of a shell is apart until the shell executes a program that is none: then it is the child of
+    /// that program.
+    #[test]
+    fn a_shell_that_executes_a_program_is_no_shell_any_more() {
+        let line = "sleep 60 >&2 & echo $!; read line; exec cat";
+        let mut shell = Command::new("sh");
+        let piped = shell.args(["-c", line]).stdin(Stdio::piped()).stdout(Stdio::piped());
+        let mut shell = piped.spawn().unwrap();
+        let mut input = shell.stdin.take().unwrap();
+        let mut output = BufReader::new(shell.stdout.take().unwrap()).lines();
+        let background = Pid::from_raw(output.next().unwrap().unwrap().parse().unwrap());
+        let kept = kept(background, Pid::from_raw(shell.id() as i32));
+        let of_shell = kept.fate(background);
+        input.write_all(b"go\nechoed\n").unwrap();
+        // The program runs.
+        assert_eq!(output.next().unwrap().unwrap(), "echoed");
+        let of_program = kept.fate(background);
+        kill(background, Signal::SIGKILL).unwrap();
+        drop(input);
+        shell.wait().unwrap();
+        assert_eq!(of_shell, kernel_tells().then_some(ProcessFate::Apart));
+        assert_eq!(of_program, kernel_tells().then_some(ProcessFate::Failed));
     }
 }
