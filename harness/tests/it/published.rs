@@ -70,6 +70,25 @@ fn read<T: DeserializeOwned>(kind: &str, line: &str) -> T {
     serde_json::from_str(&format!("{{{body}")).unwrap()
 }
 
+/// The comparison with the table made by hand is of the record beside it; at night it is made anew.
+#[test]
+fn the_comparison_is_of_the_published_record() {
+    let records = published();
+    let unpacked = Command::new("sh")
+        .args(["-c", "gzip -dc \"$1\" | head -n 1", "sh"])
+        .arg(&records[0])
+        .output()
+        .unwrap();
+    let header = String::from_utf8(unpacked.stdout).unwrap();
+    let header: serde_json::Value = serde_json::from_str(&header).unwrap();
+    let page = records[0].with_file_name("comparison.md");
+    let page = std::fs::read_to_string(page).unwrap();
+    let measured: Vec<&str> = page.lines().filter(|line| line.starts_with("Measured: ")).collect();
+    assert!(measured.len() > 10, "{measured:?}");
+    let started = header["started"].as_str().unwrap();
+    assert!(measured.iter().all(|line| line.contains(started)), "{started}: {measured:#?}");
+}
+
 /// A release asks whether the matrix is of its corpus.
 #[rstest]
 #[case("a1", &["a1"], 0, "")]
