@@ -81,6 +81,7 @@ impl Bed {
 #[case::link_with_dots("modify", "src/spelled", 0, "(means src/real)")]
 #[case::read("read", "src/to-secrets", 0, "allowed  read src/to-secrets (means secrets/k)")]
 #[case::root("read", ".", 0, "allowed  read .")]
+#[case::control_characters("read", "a\nb\u{1b}[31m", 0, "allowed  read a\\nb\\u{1b}[31m")]
 fn paths_are_decided_where_they_lead(
     #[case] op: &str,
     #[case] path: &str,

@@ -32,7 +32,7 @@ pub(super) fn check(question: &PathQueryArgs) -> Result<i32, String> {
         }
         OutputFormat::Text => answers.iter().for_each(|answer| match answer {
             Ok(answer) => crate::stdout::line(format_args!("{}", line(answer))),
-            Err(unanswered) => eprintln!("refbox: {}", unanswered.error),
+            Err(unanswered) => eprintln!("refbox: {}", printable(&unanswered.error)),
         }),
     }
     let worst = answers.iter().map(|answer| match answer {
@@ -66,8 +66,18 @@ fn line(answer: &DecidedPath) -> String {
     };
     let means = match answer.means == answer.path {
         true => String::new(),
-        false => format!(" (means {})", answer.means),
+        false => format!(" (means {})", printable(&answer.means)),
     };
     let warning = answer.warning.map(|text| format!("\n  warning: {text}")).unwrap_or_default();
-    format!("{word}  {} {}{means}: {by}{warning}", answer.operation, answer.path)
+    let path = printable(&answer.path);
+    format!("{word}  {} {path}{means}: {by}{warning}", answer.operation)
+}
+
+/// Returns `text` on one line, and without commands to a terminal: a path can hold both.
+fn printable(text: &str) -> String {
+    let shown = |c: char| match c.is_control() {
+        true => c.escape_default().to_string(),
+        false => c.to_string(),
+    };
+    text.chars().map(shown).collect()
 }
