@@ -5,6 +5,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use crate::conformance::PassedShare;
 use crate::matrix::Matrix;
 use crate::record::{CaseRow, Level, TwinState};
+use crate::row_reading::is_built_in;
 use crate::verdict::{Outcome, Verdict};
 
 /// One capability of one backend, as claimed and as seen.
@@ -171,8 +172,8 @@ impl ClaimRow<'_> {
     }
 }
 
-/// Compares claims with results: a row a capability, by name. Cases that a filter left out of a run
-/// are no gap of its claims.
+/// Compares claims with results: a row a capability, by name. What a filter left out of a run, or a
+/// corpus of the user's own does not ask, is no gap of its claims.
 #[must_use]
 pub fn table<'a>(matrix: &Matrix<'a>) -> Vec<ClaimRow<'a>> {
     let columns: Vec<BTreeMap<&str, (CapabilityClaim<'a>, ClaimStanding)>> =
@@ -190,7 +191,7 @@ fn of_column<'a>(
     column: usize,
 ) -> BTreeMap<&'a str, (CapabilityClaim<'a>, ClaimStanding)> {
     let head = &matrix.columns[column];
-    let whole = head.header.selection.filters.is_empty();
+    let whole = head.header.selection.filters.is_empty() && is_built_in(head.header);
     let claims = all(&head.backend.claims, matrix.rows_of(column));
     let with_standing = |claim: CapabilityClaim<'a>| {
         let standing = match claim.standing() {

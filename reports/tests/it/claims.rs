@@ -185,10 +185,13 @@ fn the_table_has_every_capability_and_column() {
         ("idle".to_owned(), vec![Some(ClaimStanding::Unmeasured), None]),
     ];
     assert_eq!(standings(&merge(&runs).unwrap()), wanted);
-    let mut filtered = runs;
+    let [mut filtered, mut own] = [runs.clone(), runs];
     filtered[0].header.selection.filters = vec!["fs".to_owned()];
-    let idle = standings(&merge(&filtered).unwrap()).remove(2);
-    assert_eq!(idle.1, [Some(ClaimStanding::Absent), None], "what a filter left out is no gap");
+    own[0].header.corpus.source = "my-cases".to_owned();
+    for unasked in [filtered, own] {
+        let idle = standings(&merge(&unasked).unwrap()).remove(2);
+        assert_eq!(idle.1, [Some(ClaimStanding::Absent), None], "what is not asked is no gap");
+    }
 }
 
 #[test]
