@@ -10,10 +10,14 @@ use rstest::rstest;
 
 use super::*;
 
-fn sound(text: &str, reading: SourcePrecedence) -> ValidSettings {
+fn checked(text: &str, reading: SourcePrecedence) -> Result<ValidSettings, SettingsError> {
     let document = Document { name: "s.toml".into(), text: text.into() };
     let variables = PathVariables::new("/w", [("HOME".to_owned(), "/h".to_owned())]);
-    CalibanSettings::parse(&[document]).unwrap().check(reading, &variables).unwrap()
+    CalibanSettings::parse(&[document]).unwrap().check(reading, &variables)
+}
+
+fn sound(text: &str, reading: SourcePrecedence) -> ValidSettings {
+    checked(text, reading).unwrap()
 }
 
 fn ordered(
@@ -21,7 +25,17 @@ fn ordered(
     reading: SourcePrecedence,
     command: Command,
 ) -> Result<CompiledSettings, SettingsError> {
-    let run = Run { stdin: Stdin::Inherit, ..Run::new(command, "/w/sub") };
+    ordered_at("/w/sub", text, reading, command)
+}
+
+fn ordered_at(
+    cwd: &str,
+    text: &str,
+    reading: SourcePrecedence,
+    command: Command,
+) -> Result<CompiledSettings, SettingsError> {
+    let run =
+        Run { stdin: Stdin::Inherit, mechanism: "namespaces".to_owned(), ..Run::new(command, cwd) };
     let names = ["PATH", "GH_TOKEN", "MY_KEY"].map(str::to_owned);
     let stands = |path: &str| match path {
         "/missing" => None,
@@ -50,6 +64,89 @@ fn grants_and_denies_become_those_of_the_policy() {
     assert_eq!(policy.readable, Readable::Only(["/etc", "/opt", "/r"].map(Into::into).into()));
     assert_eq!((policy.deny_read, policy.deny_write), (vec!["/w/k".into()], vec!["/h/d".into()]));
     assert_eq!((policy.network, run.stdin, lenient), (Network::None {}, Stdin::Null, true));
+    assert_eq!((policy.env.base, policy.env.scrub), (EnvBase::Inherit, false));
+}
+
+#[test]
+fn a_grant_within_a_denial_grants_no_more_than_is_left() {
+    let lists = "allow_read = ['/w/k/y']\nallow_write = ['/w', '/w/k/x', '/w/d/x']\n\
+                 deny_read = ['/w/k']\ndeny_write = ['/w/d']";
+    let policy = compiled(lists).policy;
+    assert_eq!(policy.writable, ["/w".into()]);
+    assert_eq!(policy.readable, Readable::Only(["/etc", "/opt", "/w/d/x"].map(Into::into).into()));
+}
+
+/// Settings of a network, and what is wrong with them, or is warned of.
+#[rstest]
+#[case::two_proxies("http_proxy_port = 1\nsocks_proxy_port = 2", Err("at most one of"))]
+#[case::one_is_off("http_proxy_port = 1\nsocks_proxy_port = 0", Ok(""))]
+#[case::no_list("allowed_domains = []", Ok(""))]
+#[case::unkept("allowed_domains = ['a.test']", Ok("nothing of the network can be reached"))]
+#[case::unkept_denial("denied_domains = ['a.test']", Ok("nothing of the network can be reached"))]
+#[case::all_open(
+    "denied_domains = ['a.test']\nallow_all_outbound = true",
+    Err("set one of them or remove the list")
+)]
+#[case::kept("socks_proxy_port = 2\nallowed_domains = ['a.test', '*']", Ok(""))]
+#[case::no_host("http_proxy_port = 1\ndenied_domains = ['a b']", Err("network.denied_domains: "))]
+fn a_network_that_cannot_be_kept_to_is_told(#[case] keys: &str, #[case] told: Result<&str, &str>) {
+    let text = format!("[sandbox.network]\n{keys}\n");
+    match (checked(&text, SourcePrecedence::Adr).map(|sound| sound.warnings), told) {
+        (Ok(warnings), Ok("")) => assert_eq!(warnings, [""; 0]),
+        (Ok(warnings), Ok(why)) => assert!(warnings[0].contains(why), "{warnings:?}"),
+        (Err(error), Err(why)) => {
+            assert!(!error.is_of_the_host() && error.to_string().contains(why), "{error}");
+        }
+        other => panic!("{other:?}"),
+    }
+    // By letter a list that nothing keeps is an error.
+    let by_letter = checked(&text, SourcePrecedence::Head).err();
+    assert_eq!(by_letter.is_some(), told.map_or(true, |why| !why.is_empty()), "{by_letter:?}");
+}
+
+#[rstest]
+#[case("bwrap_path = '/w/b'", "/w/b lies in /w, where a command can replace it")]
+#[case("sandbox_exec_path = '/t/b'\n[sandbox.filesystem]\nallow_write = ['/t']", "lies in /t")]
+#[case("bwrap_path = '/usr/b'", "")]
+fn a_helper_that_a_command_can_replace_is_refused(#[case] keys: &str, #[case] why: &str) {
+    let told = checked(&format!("[sandbox]\n{keys}\n"), SourcePrecedence::Adr).err();
+    let told = told.map(|error| error.to_string()).unwrap_or_default();
+    assert!(told.contains(why) && told.is_empty() == why.is_empty(), "{told}");
+}
+
+#[rstest]
+#[case("allow_read = ['/r']\ndeny_read = ['/r']", "\"/r\" is in allow_read and in deny_read")]
+#[case("allow_write = ['/r']\ndeny_read = ['/r']", "\"/r\" is in allow_write and in deny_read")]
+#[case::read_only("allow_read = ['/r']\ndeny_write = ['/r']", "")]
+#[case::others("allow_read = ['/r']\ndeny_read = ['/s']", "")]
+fn what_is_granted_and_denied_is_warned_of(#[case] lists: &str, #[case] why: &str) {
+    let sound = sound(&files(lists), SourcePrecedence::Adr);
+    assert_eq!((sound.warnings.is_empty(), sound.is_enabled()), (why.is_empty(), true));
+    assert!(sound.warnings.iter().all(|told| told.contains(why)), "{:?}", sound.warnings);
+}
+
+#[test]
+fn a_name_that_no_variable_has_is_warned_of() {
+    let text = "[sandbox.env]\npassthrough = ['', 'A_*', 'A']\n";
+    let sound = sound(text, SourcePrecedence::Adr);
+    let told: Vec<_> = sound.warnings.iter().filter_map(|told| told.split('"').nth(1)).collect();
+    assert_eq!((told, sound.is_enabled()), (vec!["", "A_*"], false));
+}
+
+#[test]
+fn permissions_of_one_system_open_nothing_on_another() {
+    let text = "[sandbox]\nenable_weaker_nested_sandbox = true\n[sandbox.network]\n\
+                socks_proxy_port = 9\nallow_local_binding = true\nallow_unix_sockets = true\n\
+                allow_mach_lookup = ['m']\n";
+    let valid = sound(text, SourcePrecedence::Adr);
+    let linux = ExtraOpenings { nested: true, ..ExtraOpenings::default() };
+    assert_eq!(valid.opens(SettingsPlatform::Linux), linux);
+    let services = vec!["m".to_owned()];
+    let macos =
+        ExtraOpenings { proxy: Some(9), loopback: true, sockets: true, services, nested: false };
+    assert_eq!(valid.opens(SettingsPlatform::Macos), macos);
+    let nothing = sound("", SourcePrecedence::Adr).opens(SettingsPlatform::Macos);
+    assert_eq!(nothing, ExtraOpenings::default());
 }
 
 #[test]
@@ -67,6 +164,12 @@ fn what_leaves_no_place_is_told(#[case] lists: &str, #[case] why: &str) {
     let error =
         ordered(&files(lists), SourcePrecedence::Adr, Command::Shell("true".into())).unwrap_err();
     assert!(error.to_string().contains(why), "{error}");
+}
+
+#[rstest]
+fn a_command_starts_in_a_system_directory(#[values("/", "/etc/x", "/usr")] cwd: &str) {
+    let text = files("allow_write = ['/w']");
+    ordered_at(cwd, &text, SourcePrecedence::Adr, Command::Shell("true".into())).unwrap();
 }
 
 #[test]
@@ -88,6 +191,7 @@ fn a_missing_grant_is_passed_over_by_letter_and_left_to_the_plan_else() {
 fn the_network_is_as_open_as_it_says(#[case] keys: &str, #[case] network: Network) {
     let text = format!("{}[sandbox.network]\n{keys}\n", files("allow_write = ['/w']"));
     let compiled = ordered(&text, SourcePrecedence::Adr, Command::Shell("true".into())).unwrap();
+    assert_eq!(compiled.on_failure.is_some(), network == Network::None {});
     assert_eq!(compiled.policy.network, network);
 }
 
@@ -108,10 +212,11 @@ fn a_proxy_is_called_what_it_speaks(#[case] keys: &str, #[case] url: Option<&str
 #[case("http_proxy_port = 8\nallowed_domains = ['a.test']", true)]
 #[case("socks_proxy_port = 8\ndenied_domains = ['a.test']", true)]
 #[case("http_proxy_port = 8\nallowed_domains = []", false)]
+#[case("allowed_domains = ['a.test']", false)]
 fn lists_are_said_to_be_the_proxys(#[case] keys: &str, #[case] said: bool) {
     let text = format!("{}[sandbox.network]\n{keys}\n", files("allow_write = ['/w']"));
     let notes = ordered(&text, SourcePrecedence::Adr, Command::Shell("true".into())).unwrap().notes;
-    assert_eq!(notes.iter().any(|note| note.contains("kept by the proxy at port 8")), said);
+    assert_eq!(notes.iter().any(|note| note.contains("kept by the proxy at port")), said);
 }
 
 const BYPASS: &str = "[sandbox]\nenabled = true\nallow_unsandboxed_commands = ['git']\n\
@@ -129,11 +234,13 @@ fn argv(words: &[&str]) -> Command {
 #[case::no_line(argv(&["git", "status"]), Mode::WorkspaceWrite)]
 #[case::another_shell(argv(&["/w/sh", "-c", "git status"]), Mode::WorkspaceWrite)]
 fn only_a_shell_line_is_bypassed(#[case] command: Command, #[case] mode: Mode) {
-    let policy = ordered(BYPASS, SourcePrecedence::Adr, command).unwrap().policy;
-    assert_eq!(policy.mode, mode);
+    let CompiledSettings { policy, run, .. } =
+        ordered(BYPASS, SourcePrecedence::Adr, command).unwrap();
+    let mechanism = if mode == Mode::Unconfined { "auto" } else { "namespaces" };
+    assert_eq!((policy.mode, run.mechanism.as_str()), (mode, mechanism));
     assert_eq!(
-        (policy.env.base, policy.env.pass.join(" ").as_str()),
-        (EnvBase::Clear, "PATH GH_TOKEN")
+        (policy.env.base, policy.env.scrub, policy.env.pass.join(" ").as_str()),
+        (EnvBase::Clear, true, "PATH GH_TOKEN")
     );
 }
 
@@ -183,6 +290,39 @@ fn a_sandbox_is_found_or_told(#[case] key: &str, #[case] host: Fake, #[case] why
         }
         other => panic!("{other:?}"),
     }
+}
+
+#[rstest]
+#[case::macos(SettingsPlatform::Macos, "", Fake("/usr/bin/sandbox-exec", None, false), "")]
+#[case::named(SettingsPlatform::Macos, "sandbox_exec_path = '/s'", Fake("/s", None, false), "")]
+#[case::missing(
+    SettingsPlatform::Macos,
+    "",
+    Fake("/b", None, false),
+    "sandbox backend 'sandbox-exec' not available at /usr/bin/sandbox-exec"
+)]
+#[case::wsl1(
+    SettingsPlatform::Wsl1,
+    "",
+    Fake("/b", None, true),
+    "sandbox not supported on platform 'wsl1'; use WSL 2, which has a Linux kernel"
+)]
+#[case::windows(
+    SettingsPlatform::Windows,
+    "",
+    Fake("/b", None, true),
+    "sandbox not supported on platform 'windows'"
+)]
+fn each_system_has_its_own_sandbox(
+    #[case] platform: SettingsPlatform,
+    #[case] key: &str,
+    #[case] host: Fake,
+    #[case] why: &str,
+) {
+    let text = format!("[sandbox]\nenabled = true\nfail_if_unavailable = true\n{key}\n");
+    let told = available(&sound(&text, SourcePrecedence::Adr), platform, &host).err();
+    assert!(told.iter().all(SettingsError::is_of_the_host));
+    assert_eq!(told.map(|error| error.to_string()).unwrap_or_default(), why);
 }
 
 #[test]
