@@ -57,3 +57,20 @@ pub(super) fn split(word: &ShellWord) -> Option<(String, ShellWord)> {
     let is_name = starts && name.chars().all(word_like) && word.is_one();
     is_name.then(|| (name.to_owned(), ShellWord { text: value.to_owned(), ..word.clone() }))
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use rstest::rstest;
+
+    #[rstest]
+    #[case("_x=1", Some(("_x", "1")))]
+    #[case("a1_=b=c", Some(("a1_", "b=c")))]
+    #[case("1x=1", None)]
+    #[case("x-y=1", None)]
+    #[case("x", None)]
+    fn a_name_and_a_value(#[case] text: &str, #[case] parts: Option<(&str, &str)>) {
+        let parts = parts.map(|(name, value)| (name.to_owned(), ShellWord::plain(value)));
+        assert_eq!(split(&ShellWord::plain(text)), parts);
+    }
+}

@@ -6,9 +6,6 @@ use std::path::{Component, Path};
 use super::classify::LineContext;
 use super::word::ShellWord;
 
-/// Devices that are harmless targets of output.
-const DEVICES: [&str; 4] = ["/dev/null", "/dev/stdout", "/dev/stderr", "/dev/tty"];
-
 /// Returns whether `path` is a directory of the workspace, and no git directory.
 pub(super) fn within(scene: &LineContext<'_>, path: &str) -> bool {
     let path = Path::new(path);
@@ -26,7 +23,6 @@ pub(super) fn within(scene: &LineContext<'_>, path: &str) -> bool {
 pub(super) fn written(file: &ShellWord) -> Result<(), String> {
     match file.known() {
         Some("") | None => Err("which file is written to is not known".to_owned()),
-        Some(path) if DEVICES.contains(&path) => Ok(()),
         Some(path) if is_git(Path::new(path)) => Err(format!("{path} is in a git directory")),
         Some(_) => Ok(()),
     }

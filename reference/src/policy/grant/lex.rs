@@ -202,11 +202,8 @@ impl<'a> GrantLexer<'a> {
                 self.name()?;
                 if self.takes('}') { Ok(()) } else { self.fallback() }
             }
-            Some('?' | '$' | '#' | '!' | '0'..='9') => Ok(()),
-            Some(c) if c.is_ascii_alphabetic() || c == '_' => {
-                while self.chars.next_if(|c| c.is_ascii_alphanumeric() || *c == '_').is_some() {}
-                Ok(())
-            }
+            // The rest of a name is behind something unknown, as text is.
+            Some('?' | '$' | '#' | '!' | '_' | '0'..='9' | 'a'..='z' | 'A'..='Z') => Ok(()),
             _ => Err("it has a dollar sign with another meaning from shell to shell"),
         }
     }
@@ -280,9 +277,6 @@ impl<'a> GrantLexer<'a> {
                 let ended = !self.takes('\n');
                 let text = if tabs { line.trim_start_matches('\t') } else { &line };
                 if text == end {
-                    if ended && self.depth > 0 {
-                        return Err("a here-document ends with its substitution");
-                    }
                     break;
                 }
                 if ended {

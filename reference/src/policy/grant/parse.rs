@@ -166,9 +166,6 @@ fn place(
     let first = simple.words.is_empty();
     if first && let Some(name) = assigned(before) {
         let text = word.text.get(name.len() + 1..).unwrap_or_default().to_owned();
-        if text.contains('~') && !word.quoted {
-            return Err("a value has a tilde");
-        }
         simple.assigned.push((name, ShellWord { text, ..word }));
         return Ok(());
     }

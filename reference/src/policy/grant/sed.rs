@@ -97,6 +97,10 @@ mod tests {
     #[case("s/a/b/\nw x", false)]
     #[case("/a/w x", false)]
     #[case("", false)]
+    #[case("s/a/b/;", true)]
+    #[case(",3p", false)]
+    #[case("sxaxbx", false)]
+    #[case("s/a\nb/c/", false)]
     fn scripts(#[case] script: &str, #[case] plain: bool) {
         assert_eq!(super::is_plain(script), plain);
     }
