@@ -99,25 +99,13 @@ impl<'a> ConfigSource<'a> {
             #[serde(default)]
             sandbox: Option<RawBlock>,
         }
-        if self.is_empty() {
-            return Ok(RawBlock::default());
-        }
         let only: SandboxSection = self.read()?;
         Ok(only.sandbox.unwrap_or_default())
-    }
-
-    /// Returns whether the file has only blank lines and comments.
-    fn is_empty(&self) -> bool {
-        let says = |line: &str| !line.trim().is_empty() && !line.trim_start().starts_with('#');
-        !self.text.lines().any(says)
     }
 
     /// Checks the keys of the file. Foreign keys are ignored, except a misspelled name of the
     /// block, which would be lost silently.
     fn keys(&self) -> Result<(), ConfigError> {
-        if self.is_empty() {
-            return Ok(());
-        }
         let ConfigKeys(keys) = self.read()?;
         for key in keys {
             let place = place(&key);

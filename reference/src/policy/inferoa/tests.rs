@@ -7,6 +7,7 @@ use boxproof_cases::protocol::{
 use rstest::rstest;
 
 use super::*;
+use crate::policy::AUTO;
 
 fn parse(text: &str) -> Result<SandboxBlock, ConfigError> {
     SandboxBlock::parse("config.yaml", text)
@@ -29,6 +30,7 @@ fn settled(text: &str, os: &str) -> ResolvedBlock {
 #[case("")]
 #[case("# nothing\n")]
 #[case("model: x\n")]
+#[case("\n \n\t# nothing\n")]
 #[case("sandbox:\n")]
 #[case("sandbox: {mode: null, env_passthrough: null}\n")]
 fn what_is_left_out_has_its_default(#[case] text: &str) {
@@ -40,9 +42,15 @@ fn what_is_left_out_has_its_default(#[case] text: &str) {
 
 #[rstest]
 #[case("sandbox:\n  mode: bogus\n", (2, 9), "use one of off, read_only, workspace_write")]
+#[case("sandbox: {mode: WorkspaceWrite}\n", (1, 17), "write `workspace_write`")]
+#[case("sandbox: {backend: bubblewrap}\n", (1, 20), "write `linux_bubblewrap`")]
 #[case("a: b\nsandbox: {network: on}\n", (2, 20), "write `enabled`")]
 #[case("sandbox: {fail_if_unavailable: 'true'}\n", (1, 32), "without quotes")]
-#[case("sandbox: {env_passthrough: [A, '']}\n", (1, 32), "an empty entry")]
+#[case("sandbox: {env_passthrough: [A, '']}\n", (1, 32), "an empty entry; remove it")]
+#[case("sandbox: {env_passthrough: [A-B]}\n", (1, 29), "so name each variable")]
+#[case("sandbox: {env_passthrough: [1A]}\n", (1, 29), "so name each variable")]
+#[case("model: x\nSandbox: {}\n", (2, 1), "`Sandbox` is not read; write `sandbox`")]
+#[case("env_passthrough: [A]\n", (1, 1), "stands outside the block; put it below `sandbox`")]
 fn what_is_wrong_has_its_place(
     #[case] text: &str,
     #[case] place: (u32, u32),
@@ -50,7 +58,20 @@ fn what_is_wrong_has_its_place(
 ) {
     let fault = parse(text).unwrap_err();
     assert_eq!(fault.place, Some(place), "{fault}");
-    assert!(fault.message.contains(message), "{fault}");
+    assert!(fault.message.ends_with(message), "{fault}");
+    assert_eq!(
+        fault.to_string(),
+        format!("config.yaml:{}:{}: {}", place.0, place.1, fault.message)
+    );
+}
+
+#[test]
+fn variables_are_kept_once_and_truth_has_two_values() {
+    let text = "sandbox: {env_passthrough: [A, _b1, A], fail_if_unavailable: true}\n";
+    let settled = settled(text, "linux");
+    assert_eq!(settled.block.env, ["A", "_b1"]);
+    assert!(settled.block.fail_closed);
+    assert_eq!(settled.policy.env.pass, settled.block.env);
 }
 
 #[rstest]
@@ -74,27 +95,105 @@ fn paths_are_expanded(#[case] written: &str, #[case] expected: Result<&str, &str
 }
 
 #[rstest]
-#[case("mode: off, backend: none", "linux", CommandFate::Unconfined, false)]
-#[case("mode: workspace_write", "linux", CommandFate::Confined, false)]
-#[case("mode: read_only, backend: linux_bubblewrap", "linux", CommandFate::Confined, false)]
-#[case("mode: workspace_write", "haiku", CommandFate::Refused, true)]
-#[case("mode: workspace_write, backend: none", "linux", CommandFate::Refused, true)]
-#[case("mode: read_only, backend: macos_seatbelt", "linux", CommandFate::Refused, true)]
-#[case("mode: workspace_write, backend: linux_bubblewrap", "macos", CommandFate::Refused, true)]
+#[case("mode: off, backend: none", "linux", CommandFate::Unconfined, AUTO, "")]
+#[case("mode: workspace_write", "linux", CommandFate::Confined, AUTO, "")]
+#[case(
+    "mode: read_only, backend: linux_bubblewrap",
+    "linux",
+    CommandFate::Confined,
+    "bubblewrap",
+    ""
+)]
+#[case("mode: read_only", "macos", CommandFate::Confined, "seatbelt", "")]
+#[case("mode: read_only, backend: macos_seatbelt", "macos", CommandFate::Confined, "seatbelt", "")]
+#[case(
+    "mode: workspace_write",
+    "haiku",
+    CommandFate::Refused,
+    AUTO,
+    "no mechanism exists on haiku yet"
+)]
+#[case(
+    "mode: workspace_write, backend: none",
+    "linux",
+    CommandFate::Refused,
+    AUTO,
+    "sandbox.backend: none enforces nothing"
+)]
+#[case(
+    "mode: read_only, backend: macos_seatbelt",
+    "linux",
+    CommandFate::Refused,
+    AUTO,
+    "sandbox.backend: macos_seatbelt is there on macOS only, and this is linux"
+)]
+#[case(
+    "mode: workspace_write, backend: linux_bubblewrap",
+    "macos",
+    CommandFate::Refused,
+    AUTO,
+    "sandbox.backend: linux_bubblewrap is there on Linux only, and this is macos"
+)]
 #[case(
     "mode: workspace_write, backend: none, fail_if_unavailable: false",
     "linux",
     CommandFate::Unconfined,
-    true
+    AUTO,
+    "sandbox.backend: none enforces nothing"
 )]
 fn what_cannot_be_confined_is_refused_unless_it_may_run(
     #[case] block: &str,
     #[case] os: &str,
     #[case] runs: CommandFate,
-    #[case] unavailable: bool,
+    #[case] mechanism: &str,
+    #[case] why: &str,
 ) {
     let settled = settled(&format!("sandbox: {{{block}}}\n"), os);
-    assert_eq!((settled.runs(), settled.unavailable.is_some()), (runs, unavailable));
+    let said = settled.unavailable.as_deref().unwrap_or_default();
+    assert_eq!((settled.runs(), settled.mechanism), (runs, mechanism));
+    assert_eq!(said.split(';').next(), Some(why));
+}
+
+/// Roots that only a mode that writes has.
+#[test]
+fn the_status_lists_what_can_be_written() {
+    let told = |mode: &str| {
+        let block = format!(
+            "sandbox: {{mode: {mode}, extra_writable_roots: [{{}}], env_passthrough: [A, B]}}\n"
+        );
+        let directory = tempfile::tempdir().unwrap();
+        let workspace = directory.path().canonicalize().unwrap();
+        std::fs::create_dir(workspace.join("x")).unwrap();
+        let block = parse(&block.replace("{}", "./x")).unwrap();
+        let settled = resolve_block(block, &around(&workspace), "linux").unwrap();
+        let told = text(&status(&settled, ".", "namespaces"));
+        told.replace(workspace.to_str().unwrap(), "/w")
+    };
+    let names = |root: &str| {
+        let names = boxproof_cases::protocol::PROTECTED_NAMES.iter();
+        names.map(|name| format!("{root}/{name}")).collect::<Vec<_>>().join(", ")
+    };
+    let artifacts = ["tmp", "exports", "artifacts", "evidence", "cache", "sandbox"]
+        .map(|name| format!("/w/.inferoa/{name}"));
+    assert_eq!(
+        told("workspace_write"),
+        format!(
+            "Commands:           confined\nMode:               workspace_write\n\
+             Configured backend: auto\nEffective backend:  namespaces\n\
+             Network:            restricted\nWorkspace:          /w\n\
+             Fail closed:        true\n\
+             Writable roots:     workspace: /w, tmp: /tmp (private), extra: /w/x\n\
+             Protected:          {}, {}\nArtifacts:          {}\nEnv passthrough:    A, B\n",
+            names("/w"),
+            names("/w/x"),
+            artifacts.join(", ")
+        )
+    );
+    for mode in ["read_only", "'off'"] {
+        let told = told(mode);
+        assert!(told.contains("Writable roots:     none\nProtected:          none\n"), "{told}");
+        assert!(told.contains("Artifacts:          none\n"), "{told}");
+    }
 }
 
 #[test]
