@@ -167,7 +167,7 @@ impl DocumentSource<'_> {
             );
         }
         let place = self.place(version.referenced.line(), version.referenced.column());
-        if self.at(&place).starts_with(['\'', '"']) {
+        if self.line_at(&place).1.starts_with(['\'', '"']) {
             let why = format!("invalid type: string \"{}\", expected u32", version.value);
             return Err(self.failed(&place, &why));
         }
@@ -199,11 +199,11 @@ impl DocumentSource<'_> {
         SourceLocation { file: Arc::clone(&self.file), line: line.max(1), column: column.max(1) }
     }
 
-    /// Returns the text from `place` to the end of its line.
-    fn at(&self, place: &SourceLocation) -> &str {
+    /// Returns the line of `place`, parted there.
+    fn line_at(&self, place: &SourceLocation) -> (&str, &str) {
         let line = self.lines.get(place.line - 1).copied().unwrap_or_default();
         let start = line.char_indices().nth(place.column - 1).map_or(line.len(), |(at, _)| at);
-        &line[start..]
+        line.split_at(start)
     }
 
     fn rules(
@@ -216,13 +216,13 @@ impl DocumentSource<'_> {
     /// A rule that YAML reads as something else, a tag or nothing, is refused with the remedy.
     fn rule(&self, rule: Spanned<Option<String>>) -> Result<LocatedText, PolicyError> {
         let place = self.place(rule.referenced.line(), rule.referenced.column());
-        let line = self.lines.get(place.line - 1).copied().unwrap_or_default();
-        let unquoted = yaml_document::unquoted(line).filter(|word| word.starts_with(['!', '&']));
         let text = rule.value.unwrap_or_default();
-        match unquoted {
-            Some(written) if !text.starts_with('!') => Err(self.failed(
+        let (before, _) = self.line_at(&place);
+        let word = before.trim_end().rsplit([' ', '\t', '[', ',']).next();
+        match word.filter(|word| word.starts_with(['!', '&'])) {
+            Some(written) => Err(self.failed(
                 &place,
-                &format!("a rule is read as a YAML tag{}", yaml_document::quote_it(&written)),
+                &format!("a rule is read as a YAML tag{}", yaml_document::quote_it(written)),
             )),
             _ => Ok(LocatedText { text, place }),
         }

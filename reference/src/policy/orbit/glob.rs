@@ -352,6 +352,8 @@ mod tests {
     #[case::twice_not("**/a/**/b/**", "x/b/y/a/z", false)]
     #[case::one_character("src/?.rs", "src/a.rs", true)]
     #[case::one_accent("src/?.rs", "src/é.rs", true)]
+    #[case::one_of_three_bytes("src/?.rs", "src/日.rs", true)]
+    #[case::one_of_four_bytes("src/?.rs", "src/😀.rs", true)]
     #[case::two_characters("src/?.rs", "src/ab.rs", false)]
     #[case::brackets("[ab].rs", "[ab].rs", true)]
     #[case::no_class("[ab].rs", "a.rs", false)]
@@ -384,6 +386,10 @@ mod tests {
     #[case("a**b**c**d**e**f**g**h", "a/b/c/d/e/f/h/g", false)]
     #[case("?**b**c**d**e**f**g**h/**", "é/b/c/d/e/f/g/h", true)]
     #[case("**/a**b**c**d**e**f**g**h", "x/y/abcdefgh", true)]
+    #[case("**/a**b**c**d**e**f**g**h", "xabcdefgh", false)]
+    #[case("a**b**c**d**e**f**g**h/**", "abcdefgh/x", true)]
+    #[case("a**b**c**d**e**f**g**h/*", "abcdefgh/x", true)]
+    #[case("a**b**c**d**e**f**g**h/*", "abcdefgh", false)]
     fn loose_patterns_match(#[case] pattern: &str, #[case] path: &str, #[case] expected: bool) {
         let glob = OrbitGlob::new(pattern);
         assert!(glob.chains().is_none());
@@ -395,5 +401,26 @@ mod tests {
         let glob = OrbitGlob::new("s/?");
         assert!(glob.matches(&[b"s".as_slice(), b"\xff"]));
         assert!(!glob.matches(&[b"s".as_slice(), b"\xff\xfe"]));
+    }
+
+    #[rstest]
+    #[case("**/a/*.rs", 0)]
+    #[case("a**b/**", 1)]
+    #[case("a**b**/***", 3)]
+    fn runs_inside_names_are_counted(#[case] pattern: &str, #[case] runs: usize) {
+        assert_eq!(runs_inside(pattern), runs);
+    }
+
+    #[test]
+    fn a_name_has_its_cheapest_form() {
+        let wildcard = |text: &str| WildcardName(tokens(text));
+        let text = |text: &str| WildcardToken::Text(text.into());
+        assert_eq!(tokens("ab**c"), [text("ab"), WildcardToken::Run, text("c")]);
+        assert_eq!(PatternComponent::new("*.rs"), PatternComponent::Ending(b".rs".to_vec()));
+        for shape in ["*.a.rs", "*rs", "*.rs*"] {
+            assert_eq!(PatternComponent::new(shape), PatternComponent::Shape(wildcard(shape)));
+        }
+        assert_eq!([wildcard("a*"), wildcard("*a")].map(|name| name.first()), [Some(b'a'), None]);
+        assert_eq!(OrbitGlob::new("a/*/b").chains().map(<[ComponentChain]>::len), Some(1));
     }
 }

@@ -273,4 +273,17 @@ mod tests {
         let same: Vec<OrbitGlob> = (0..10_000).map(|_| OrbitGlob::new("**/x*y?z/**")).collect();
         assert_eq!(PatternIndex::new(&same).last_match(&["xy.z"]), Some(9_999));
     }
+
+    /// Patterns that are no chains stand between others.
+    #[test]
+    fn the_last_match_may_be_no_chain() {
+        let loose = |from: &str| format!("{from}**b**c**d**e**f**g**h");
+        let patterns =
+            [loose("a"), "a/**".to_owned(), loose("**/x")].map(|text| OrbitGlob::new(&text));
+        let index = PatternIndex::new(&patterns);
+        assert_eq!(index.last_match(&["abcdefgh"]), Some(0));
+        assert_eq!(index.last_match(&["a", "bcdefgh"]), Some(1));
+        assert_eq!(index.last_match(&["a", "xbcdefgh"]), Some(2));
+        assert_eq!(index.last_match(&["bcdefgh"]), None);
+    }
 }

@@ -194,4 +194,41 @@ mod tests {
         assert_eq!(means(true).unwrap(), inside(["Docs", "New"]));
         assert_eq!(means(false).unwrap(), inside(["dOCS", "New"]));
     }
+
+    #[test]
+    fn a_name_that_stands_in_two_spellings_is_itself() {
+        let directory = tempfile::tempdir().unwrap();
+        let root = directory.path().canonicalize().unwrap();
+        for name in ["docs", "Docs"] {
+            std::fs::create_dir(root.join(name)).unwrap();
+        }
+        for name in ["docs", "Docs"] {
+            let resolver = PathResolver { root: root.clone(), folds: true };
+            let inside = ResolvedPath::Inside(vec![name.into()]);
+            assert_eq!(resolver.resolve(&[name]).unwrap(), inside);
+        }
+    }
+
+    /// As many links as the kernel follows, and one more.
+    #[rstest]
+    #[case(40, None)]
+    #[case(41, Some(libc::ELOOP))]
+    fn links_are_followed_as_the_kernel_does(#[case] count: usize, #[case] error: Option<i32>) {
+        let directory = tempfile::tempdir().unwrap();
+        for link in 0..count {
+            let target = format!("l{}", link + 1);
+            std::os::unix::fs::symlink(target, directory.path().join(format!("l{link}"))).unwrap();
+        }
+        let found = PathResolver::new(directory.path()).unwrap().resolve(&["l0"]);
+        assert_eq!(found.as_ref().err().and_then(io::Error::raw_os_error), error);
+        let end = ResolvedPath::Inside(vec![format!("l{count}").into()]);
+        assert!(found.is_err() || found.unwrap() == end);
+    }
+
+    #[test]
+    fn a_name_that_no_object_can_have_is_an_error() {
+        let directory = tempfile::tempdir().unwrap();
+        let found = PathResolver::new(directory.path()).unwrap().resolve(&["n".repeat(256)]);
+        assert_eq!(found.unwrap_err().raw_os_error(), Some(libc::ENAMETOOLONG));
+    }
 }

@@ -156,4 +156,31 @@ mod tests {
     fn what_leads_out_is_no_rule(#[case] written: &str, #[case] why: PatternRuleError) {
         assert_eq!(PatternRule::new(written, None), Err(why));
     }
+
+    #[rstest]
+    #[case("a/**", "a/b", true)]
+    #[case("a/**", "a/b/**", true)]
+    #[case("**", "a", true)]
+    #[case("a/**", "a/", false)]
+    #[case("a/**", "a/**", false)]
+    #[case("a/**", "b/c", false)]
+    #[case("a/b", "a/b", false)]
+    #[case("a/**", "a/*", false)]
+    #[case("a/**", "a/?/**", false)]
+    #[case("**", ".", false)]
+    fn an_exception_is_one_path_strictly_within(
+        #[case] denial: &str,
+        #[case] path: &str,
+        #[case] taken: bool,
+    ) {
+        assert_eq!(PatternRule::new(denial, None).unwrap().takes_exception(path), taken);
+    }
+
+    #[rstest]
+    #[case("**/", false)]
+    #[case("a**/", true)]
+    fn runs_inside_names_are_limited(#[case] part: &str, #[case] is_too_large: bool) {
+        let rule = PatternRule::new(&(part.repeat(70) + "x"), None);
+        assert_eq!(rule.err(), is_too_large.then_some(PatternRuleError::TooLarge));
+    }
 }

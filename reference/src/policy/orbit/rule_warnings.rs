@@ -140,6 +140,11 @@ mod tests {
     #[case("['**', '!src/s/**', 'src/s/ok']")]
     #[case("['src/**', '!src/s/**']")]
     #[case("['a-b_c.d/@x/~y', '*', '**/*.rs']")]
+    #[case("['a/b', '1:/x']")]
+    #[case("['there']")]
+    #[case("['**', '!there/**', '!there']")]
+    #[case("['**', '!./']")]
+    #[case("['**', '!ther?/']")]
     fn plain_rules_are_not_doubted(#[case] rules: &str) {
         let directory = tempfile::tempdir().unwrap();
         std::fs::create_dir(directory.path().join("there")).unwrap();

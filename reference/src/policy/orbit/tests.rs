@@ -18,7 +18,10 @@ fn policy(spec: &str) -> Result<PolicySet, PolicyError> {
 
 /// Returns the decision, as `allow RULE` or `deny RULE`.
 fn decided(set: &PolicySet, profile: &str, op: PolicyOperation, path: &str) -> String {
-    let profile = set.profile(profile).unwrap();
+    decided_by(&set.profile(profile).unwrap(), op, path)
+}
+
+fn decided_by(profile: &ResolvedProfile, op: PolicyOperation, path: &str) -> String {
     let asked = match WorkspacePath::new(path) {
         Ok(asked) => asked,
         Err(error) => return error.to_string(),
@@ -60,6 +63,12 @@ const P: &str = "fsProfiles: {p: {read: [\"**\"], modify: [\"**\"]}}\n";
     "a/b/c",
     "allow a/b/**"
 )]
+#[case::quoted_exception(
+    "denyModify: [a/**, \"!a/x !y\"]",
+    PolicyOperation::Modify,
+    "a/x !y",
+    "allow a/x !y"
+)]
 #[case::beside_it("denyModify: [a/**, \"!a/b/**\"]", PolicyOperation::Modify, "a/c", "deny a/**")]
 #[case::denied_again(
     "denyModify: [a/**, \"!a/b/**\", a/b/x]",
@@ -97,9 +106,10 @@ fn the_last_rule_that_matches_decides(
     #[case] expected: &str,
 ) {
     let set = policy(&format!("fsProfiles: {{p: {{read: {read}}}}}")).unwrap();
+    let profile = set.profile("p").unwrap();
     // By single rules, and by the index.
     for _ in 0..8 {
-        assert_eq!(decided(&set, "p", PolicyOperation::Read, path), expected);
+        assert_eq!(decided_by(&profile, PolicyOperation::Read, path), expected);
     }
 }
 
@@ -172,6 +182,11 @@ fn a_profile_that_nobody_has_is_an_error_but_for_one() {
     "6:43",
     "policy `default` fsProfile `p` modify rule `b/**` duplicates global denyRead entry"
 )]
+#[case::duplicate_deny_modify(
+    "denyModify: [b/**]\nfsProfiles: {p: {read: ['**'], modify: [b/**]}}",
+    "6:43",
+    "policy `default` fsProfile `p` modify rule `b/**` duplicates global denyModify entry"
+)]
 #[case::nameless(
     "fsProfiles: {'': {read: [a]}}",
     "5:20",
@@ -199,6 +214,11 @@ fn the_header_is_looked_at_first(#[case] text: &str, #[case] at: &str, #[case] w
 
 #[rstest]
 #[case::quoted_version("schemaVersion: '2'\nkind: Policy\nmetadata: {name: a}\nspec: {}", 1, "")]
+#[case::long_quoted_version(
+    "schemaVersion: \"22\"\nkind: Policy\nmetadata: {name: a}\nspec: {}",
+    1,
+    "invalid type: string \"22\""
+)]
 #[case::lower_kind("schemaVersion: 2\nkind: policy\nmetadata: {name: a}\nspec: {}", 2, "policy")]
 #[case::no_metadata("schemaVersion: 2\nkind: Policy\nspec: {}", 3, "metadata")]
 #[case::deny_exec(
@@ -231,6 +251,21 @@ fn the_header_is_looked_at_first(#[case] text: &str, #[case] at: &str, #[case] w
     "schemaVersion: 2\nkind: Policy\nmetadata: {name: a}\nspec:\n  denyRead:\n    - !foo",
     6,
     "write \"!foo\""
+)]
+#[case::tag_in_a_line(
+    "schemaVersion: 2\nkind: Policy\nmetadata: {name: a}\nspec: {denyRead: [a/**, !b c, &d e]}",
+    4,
+    "write \"!b\""
+)]
+#[case::exception_in_a_line(
+    "schemaVersion: 2\nkind: Policy\nmetadata: {name: a}\nspec: {denyModify: [a/**, !a/b, c]}",
+    4,
+    "write \"!a/b\""
+)]
+#[case::anchor(
+    "schemaVersion: 2\nkind: Policy\nmetadata: {name: a}\nspec: {denyRead: [&d e]}",
+    4,
+    "write \"&d\""
 )]
 #[case::alias(
     "schemaVersion: 2\nkind: Policy\nmetadata: {name: a}\nspec:\n  denyRead:\n    - **/x",
@@ -301,4 +336,97 @@ fn an_empty_list_of_a_workspace_erases_nothing() {
         decided(&merged(host, "denyRead: []").unwrap(), "p", PolicyOperation::Read, "a/x"),
         "deny a/**"
     );
+}
+
+#[test]
+fn a_workspace_repeats_what_its_host_has_without_effect() {
+    let host = "denyModify: [a/**, '!a/b']\nfsProfiles: {p: {read: ['**'], modify: ['**']}}";
+    let set = merged(host, "denyModify: [a/**, '!a/b', c/**]").unwrap();
+    let profile = set.profile("p").unwrap();
+    let rules: Vec<_> =
+        profile.rules(PolicyOperation::Modify).iter().map(|one| &*one.rule.written).collect();
+    assert_eq!(rules, ["**", "a/**", "!a/b", "c/**"]);
+}
+
+#[rstest]
+#[case(Some("2026-01-02T00:00:00Z"), Some("2026-01-01T23:00:00-02:00"), 1)]
+#[case(Some("2026-01-02T00:00:00Z"), Some("2026-01-01T23:00:00Z"), 0)]
+#[case(None, Some("2026-01-01T23:00:00Z"), 1)]
+#[case(Some("2026-01-02T00:00:00Z"), None, 0)]
+fn the_last_change_of_either_document_counts(
+    #[case] host: Option<&str>,
+    #[case] over: Option<&str>,
+    #[case] later: usize,
+) {
+    let spec =
+        |time: Option<&str>| time.map_or("{}".to_owned(), |time| format!("updated_at: '{time}'"));
+    let set = merged(&spec(host), &spec(over)).unwrap();
+    assert_eq!(set.updated_at.as_deref(), [host, over][later]);
+}
+
+const DENIES: &str = "denyRead: [s/**, t/*]\ndenyModify: [a/**, \"!a/b\", c]\n\
+                      fsProfiles: {p: {read: [r/**, \"!r/x\", s/k/**], modify: [r/**]}}";
+
+#[rstest]
+#[case(PolicyOperation::Read, "z", "add `z` to `read` of the profile p")]
+#[case(
+    PolicyOperation::Read,
+    "r/x",
+    "put `r/x` behind `!r/x` at p.yaml:7 in `read` of the profile p"
+)]
+#[case(
+    PolicyOperation::Read,
+    "s/k/f",
+    "no profile can lift a deny; narrow or remove `s/**` at p.yaml:5"
+)]
+#[case(
+    PolicyOperation::Read,
+    "s/f",
+    "no profile can lift a deny; narrow or remove `s/**` at p.yaml:5, and add `s/f` to `read` of the profile p"
+)]
+#[case(
+    PolicyOperation::Modify,
+    "a/f",
+    "no profile can lift a deny; put the exception `!a/f` behind `a/**` at p.yaml:6 in the host's document, or narrow that rule, and add `a/f` to `modify` of the profile p"
+)]
+#[case(
+    PolicyOperation::Modify,
+    "c",
+    "no profile can lift a deny; narrow or remove `c` at p.yaml:6, and add `c` to `modify` of the profile p"
+)]
+fn a_refusal_has_its_remedy(#[case] op: PolicyOperation, #[case] path: &str, #[case] remedy: &str) {
+    let profile = policy(DENIES).unwrap().profile("p").unwrap();
+    let names = WorkspacePath::new(path).unwrap().names;
+    assert_eq!(profile.remedy(op, &names, path), remedy);
+}
+
+#[test]
+fn an_exception_is_remembered_before_the_deny_behind_it() {
+    let text = "denyRead: [s/**]\nfsProfiles: {p: {read: ['**', '!s/k/**']}}";
+    let profile = policy(text).unwrap().profile("p").unwrap();
+    let names = WorkspacePath::new("s/k/f").unwrap().names;
+    let told = profile.remedy(PolicyOperation::Read, &names, "s/k/f");
+    assert!(told.ends_with("p.yaml:5, and add `s/k/f` to `read` of the profile p"), "{told}");
+}
+
+#[rstest]
+#[case(GateEventKind::Request, Some(PolicyOperation::Read), "request", "\"read\"")]
+#[case(GateEventKind::Result, Some(PolicyOperation::Modify), "result", "\"modify\"")]
+#[case(GateEventKind::Denied, Some(PolicyOperation::Read), "denied", "\"read\"")]
+#[case(GateEventKind::HarnessDelegated, None, "harness_delegated", "null")]
+fn an_event_is_one_line(
+    #[case] kind: GateEventKind,
+    #[case] op: Option<PolicyOperation>,
+    #[case] name: &str,
+    #[case] word: &str,
+) {
+    let mut lines = Vec::new();
+    let (profile, path, matched_rule) = ("p".to_owned(), "./a".to_owned(), "**".to_owned());
+    let event = GateEvent { kind, profile, op, path, allowed: true, matched_rule };
+    EventLines(&mut lines).emit(event).unwrap();
+    let line = format!(
+        "{{\"allowed\":true,\"kind\":\"{name}\",\"matched_rule\":\"**\",\"op\":{word},\
+         \"path\":\"./a\",\"profile\":\"p\"}}\n"
+    );
+    assert_eq!(String::from_utf8(lines).unwrap(), line);
 }

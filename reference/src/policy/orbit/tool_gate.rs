@@ -255,6 +255,7 @@ mod tests {
             if self.is_full {
                 return Err("no room".to_owned());
             }
+            assert_eq!(event.allowed, event.kind != GateEventKind::Denied);
             let op = event.op.map_or("run", PolicyOperation::operation_name);
             self.events
                 .push(format!("{:?} {op} {} {}", event.kind, event.path, event.matched_rule));
