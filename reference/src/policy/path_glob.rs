@@ -334,4 +334,34 @@ mod tests {
         assert!(state("b").is_within(state("a1")));
         assert!(!state("a1").is_within(state("b")));
     }
+
+    #[test]
+    fn a_pattern_keeps_its_text_and_takes_another_beginning() {
+        let [glob, other] =
+            ["/w/l/*/**/k", "/w/l/*/**/j"].map(|text| PathGlob::parse(text).unwrap());
+        let moved = glob.based("/real".into());
+        assert_eq!((moved.base(), moved.to_string()), (Path::new("/real"), glob.to_string()));
+        assert_eq!(glob.to_string(), "/w/l/*/**/k");
+        assert_eq!(moved.component_texts(), ["*", "**", "k"]);
+        assert!(glob == glob.clone() && glob != other && glob != moved);
+    }
+
+    /// A state has a bit for each component.
+    #[rstest]
+    #[case(MOST, true)]
+    #[case(MOST + 1, false)]
+    fn components_are_limited(#[case] count: usize, #[case] fits: bool) {
+        assert_eq!(PathGlob::parse(&"/*".repeat(count)).is_ok(), fits);
+    }
+
+    #[rstest]
+    #[case("/w/a*/**", "a1", true)]
+    #[case("/w/a*/**", "a1/x", true)]
+    #[case("/w/a*/**", "b", false)]
+    #[case("/w/a*/**/k", "a1/x", false)]
+    fn everything_below_matches(#[case] text: &str, #[case] path: &str, #[case] all: bool) {
+        let glob = PathGlob::parse(text).unwrap();
+        let (_, state) = glob.match_names(glob.start(), Path::new(path).iter(), false);
+        assert_eq!(glob.ends_everywhere_below(state), all);
+    }
 }
