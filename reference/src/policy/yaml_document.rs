@@ -177,6 +177,13 @@ mod tests {
     )]
     #[case::entry("a:\n  b:\n  - {c: d}\n", "3:5: a.b: expected one text")]
     #[case::entry_deeper("a:\n  b:\n    - [c]\n", "3:7: a.b: expected one text")]
+    #[case::entry_behind_lines(
+        "a:\n  b:\n    - \"x\n        k: y\"\n    - [c]\n",
+        "5:7: a.b: expected one text"
+    )]
+    #[case::behind_a_sibling("a:\n  y:\n    - x\n  b: c\n", "4:6: a.b: expected a list")]
+    #[case::below_a_long_name("long_name:\n  b: c\n", "2:6: long_name.b: expected a list")]
+    #[case::behind_closed_keys("{a: {c: [x]}, d: 1}\n", "1:18: d: expected keys")]
     #[case::top("- a\n", "1:1: expected keys with values")]
     fn a_value_of_another_type_is_told_with_its_member(#[case] text: &str, #[case] said: &str) {
         let fault = fault(text);
@@ -199,6 +206,14 @@ mod tests {
         let fault = fault(text);
         assert!(fault.starts_with(&format!("{line}:")), "{fault}");
         assert!(fault.ends_with(&format!("`{entry}`: write \"{entry}\"")), "{fault}");
+    }
+
+    #[rstest]
+    #[case("b: {{c: d}, e: f}")]
+    #[case("b: [x}}y]")]
+    #[case("b: ['!x', \"*y\"] # {z}")]
+    fn no_entry_is_told_without_a_trap(#[case] line: &str) {
+        assert_eq!(unquoted(line), None);
     }
 
     #[rstest]

@@ -198,6 +198,7 @@ mod tests {
     use super::*;
     use globset::{GlobBuilder, GlobSet, GlobSetBuilder};
     use proptest::prelude::*;
+    use rstest::rstest;
     use std::sync::atomic::{AtomicUsize, Ordering};
 
     /// Generates patterns with the same meaning in `globset`: no run inside a name crosses slashes
@@ -272,6 +273,21 @@ mod tests {
         // All alike, the last one wins.
         let same: Vec<OrbitGlob> = (0..10_000).map(|_| OrbitGlob::new("**/x*y?z/**")).collect();
         assert_eq!(PatternIndex::new(&same).last_match(&["xy.z"]), Some(9_999));
+    }
+
+    #[rstest]
+    #[case("*", "a", true)]
+    #[case("*", ".a", true)]
+    #[case("x*y", "xay", true)]
+    #[case("x*y", "xa", false)]
+    #[case("*.rs", "x.rs", true)]
+    #[case("a/**", "a/b/c", true)]
+    #[case("a/*", "a/b/c", false)]
+    #[case("**/**", "", true)]
+    fn one_pattern_is_found(#[case] pattern: &str, #[case] path: &str, #[case] found: bool) {
+        let names: Vec<&str> = path.split('/').filter(|name| !name.is_empty()).collect();
+        let index = PatternIndex::new(&[OrbitGlob::new(pattern)]);
+        assert_eq!(index.last_match(&names), found.then_some(0));
     }
 
     /// Patterns that are no chains stand between others.
