@@ -178,8 +178,8 @@ mod tests {
     #[case::entry("a:\n  b:\n  - {c: d}\n", "3:5: a.b: expected one text")]
     #[case::entry_deeper("a:\n  b:\n    - [c]\n", "3:7: a.b: expected one text")]
     #[case::entry_behind_lines(
-        "a:\n  b:\n    - \"x\n        k: y\"\n    - [c]\n",
-        "5:7: a.b: expected one text"
+        "a:\n  b:\n    - \"x\n        k:\n        y\"\n    - [c]\n",
+        "6:7: a.b: expected one text"
     )]
     #[case::behind_a_sibling("a:\n  y:\n    - x\n  b: c\n", "4:6: a.b: expected a list")]
     #[case::below_a_long_name("long_name:\n  b: c\n", "2:6: long_name.b: expected a list")]

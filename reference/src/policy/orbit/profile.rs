@@ -308,4 +308,14 @@ mod tests {
         assert_eq!(may_match(pattern, &names), may);
         assert!(may || !OrbitGlob::new(pattern).matches(&names));
     }
+
+    #[test]
+    fn an_index_is_made_when_it_is_worth_it() {
+        let rules = OperationRules::new(Vec::new());
+        for asked in 0..BEFORE_INDEX + 2 {
+            rules.decide(&["a"], CaseSensitivity::Count);
+            assert_eq!(rules.exact.index.get().is_some(), asked >= BEFORE_INDEX, "{asked}");
+        }
+        assert!(rules.folding.index.get().is_none());
+    }
 }
