@@ -54,14 +54,14 @@ impl HostRule {
         let (host, ports) = split(text).map_err(|why| no(why.to_owned()))?;
         let target = |host: &str| TargetHost::read(host).map_err(|error| no(error.to_string()));
         let destination = match host.strip_prefix("*.") {
-            Some(name) => match target(name)? {
+            Some(name) if !name.contains('*') => match target(name)? {
                 TargetHost::Name(name) => HostPattern::Below(name),
                 TargetHost::Address(_) => return Err(no("nothing is below an address".to_owned())),
             },
-            None if host.contains('*') => {
+            _ if host.contains('*') => {
                 return Err(no("a star stands for whole labels in front of a name".to_owned()));
             }
-            None => match target(host)? {
+            _ => match target(host)? {
                 TargetHost::Name(name) => HostPattern::Name(name),
                 TargetHost::Address(address) => HostPattern::Address(address),
             },

@@ -98,6 +98,8 @@ const TABLE: &[Line] = &[
     ("ok.test", "", "2130706433", 80, No),
     ("ok.test", "", "169.254.169.254", 80, No),
     ("*.1", "127.0.0.1", "127.0.0.1", 80, Odd),
+    ("*.*.test", "", "a.b.test", 80, Odd),
+    ("*.a*b.test", "", "x.ab.test", 80, Odd),
     // IPv6 addresses, and IPv4 addresses in them.
     ("::1", "", "[::1]", 80, Yes),
     ("[::1]", "", "::1", 80, Yes),
