@@ -4,6 +4,7 @@ use std::collections::{HashMap, VecDeque};
 use std::ffi::OsString;
 use std::fs;
 use std::io;
+use std::os::unix::fs::FileTypeExt;
 use std::path::{Component, Path, PathBuf};
 
 use super::{fold, reachability};
@@ -18,6 +19,8 @@ pub(crate) struct ExistingPath {
     pub(crate) real: PathBuf,
     /// It is a directory.
     pub(crate) directory: bool,
+    /// It is a device file, which opens nothing on the mounts of a sandbox.
+    pub(crate) device: bool,
     /// Locations of the links that led there (real paths), in order.
     pub(crate) links: Vec<PathBuf>,
     /// This user can reach it without capabilities. The command has none; neither has, in such a
@@ -29,8 +32,13 @@ impl ExistingPath {
     /// Describes the object at `real`, a path without links.
     pub(super) fn at(real: PathBuf, directory: bool, links: Vec<PathBuf>) -> Self {
         let reachable = reachability::is_reachable(&real);
-        Self { real, directory, links, reachable }
+        let device = fs::symlink_metadata(&real).is_ok_and(|found| is_device(&found));
+        Self { real, directory, device, links, reachable }
     }
+}
+
+fn is_device(found: &fs::Metadata) -> bool {
+    found.file_type().is_char_device() || found.file_type().is_block_device()
 }
 
 /// A path where nothing is.
@@ -80,7 +88,9 @@ impl PathFinder {
             return find(path);
         }
         let links = directory.links.clone();
-        Some(ExistingPath { real, directory: kind.is_dir(), links, reachable: directory.reachable })
+        let (is_directory, device) = (kind.is_dir(), is_device(&kind));
+        let reachable = directory.reachable;
+        Some(ExistingPath { real, directory: is_directory, device, links, reachable })
     }
 }
 

@@ -42,7 +42,10 @@ fn named(policy: &Policy, host: &HostSnapshot) -> Result<Vec<PathBuf>, Refusal> 
             Ok((name.as_path(), found))
         })
         .collect::<Result<_, Refusal>>()?;
-    roots.iter().try_for_each(|(name, found)| acceptable(name, found, &roots))?;
+    // The workspace is the first.
+    let members = std::iter::once("workspace").chain(std::iter::repeat("writable"));
+    let mut named = members.zip(&roots);
+    named.try_for_each(|(member, (name, found))| acceptable(member, name, found, &roots))?;
     let opened = host.protected.history.iter();
     Ok(roots.into_iter().map(|(_, found)| found).chain(opened).map(|f| f.real.clone()).collect())
 }
@@ -57,15 +60,20 @@ fn absent(name: &Path, host: &HostSnapshot) -> Refusal {
 
 /// A link inside a writable root may have been planted by an earlier run: it must not lead out.
 fn acceptable(
+    member: &str,
     name: &Path,
     found: &ExistingPath,
     roots: &[(&Path, &ExistingPath)],
 ) -> Result<(), Refusal> {
-    if NEVER.iter().any(|tree| found.real.starts_with(tree)) {
-        return Err(Refusal::unsupported(format!(
-            "policy.writable: {} cannot be made writable; remove it",
-            name.display()
-        )));
+    let remedy = if member == "workspace" { "choose another" } else { "remove it" };
+    let refused = |why: String| {
+        Err(Refusal::unsupported(format!("policy.{member}: {} {why}; {remedy}", name.display())))
+    };
+    if let Some(tree) = NEVER.iter().find(|tree| found.real.starts_with(tree)) {
+        return refused(format!("cannot be made writable: the sandbox has a {tree} of its own"));
+    }
+    if found.device {
+        return refused("is a device file, which a sandbox does not open".to_owned());
     }
     let leaves = |link: &PathBuf| {
         let mut holders = roots.iter().map(|(_, root)| &root.real);
@@ -75,7 +83,7 @@ fn acceptable(
     match found.links.iter().find(|link| leaves(link)) {
         None => Ok(()),
         Some(link) => Err(Refusal::unsupported(format!(
-            "policy.writable: {} leads out of the writable roots through the link {}; name {} itself if it is meant",
+            "policy.{member}: {} leads out of the writable roots through the link {}; name {} itself if it is meant",
             name.display(),
             link.display(),
             found.real.display()

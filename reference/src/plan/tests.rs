@@ -14,6 +14,7 @@ use std::sync::Arc;
 
 fn found(real: &str, directory: bool, links: &[&str]) -> ExistingPath {
     ExistingPath {
+        device: real.ends_with("/device"),
         real: real.into(),
         directory,
         links: links.iter().map(PathBuf::from).collect(),
@@ -25,7 +26,7 @@ fn found(real: &str, directory: bool, links: &[&str]) -> ExistingPath {
 fn host() -> HostSnapshot {
     let directories =
         ["/", "/h", "/h/w", "/h/w/a", "/h/w/a/b", "/h/o", "/tmp", "/tmp/w", "/var", "/dev"];
-    let files = ["/h/w/f", "/h/w/a/b/f", "/h/o/f", "/run/d.sock"];
+    let files = ["/h/w/f", "/h/w/a/b/f", "/h/o/f", "/h/o/device", "/run/d.sock"];
     let mut host = HostSnapshot {
         tmp: vec!["/tmp".into(), "/var/tmp".into()],
         services: vec!["/run".into()],
@@ -194,7 +195,18 @@ fn protected_names_are_read_only_and_pinned_where_deep() {
     "policy.deny_write: /h/w/no cannot be looked up"
 )]
 #[case::absent_root(r#"{"writable":["/h/no"]}"#, "policy.writable: /h/no does not exist")]
-#[case::kernel_root(r#"{"writable":["/dev"]}"#, "policy.writable: /dev cannot be made writable")]
+#[case::kernel_root(
+    r#"{"writable":["/dev"]}"#,
+    "policy.writable: /dev cannot be made writable: the sandbox has a /dev of its own; remove it"
+)]
+#[case::kernel_workspace(
+    r#"{"workspace":"/dev"}"#,
+    "policy.workspace: /dev cannot be made writable: the sandbox has a /dev of its own; choose another"
+)]
+#[case::device_root(
+    r#"{"writable":["/h/o/device"]}"#,
+    "policy.writable: /h/o/device is a device file, which a sandbox does not open; remove it"
+)]
 #[case::link_leaves(r#"{"writable":["/h/w/out"]}"#, "through the link /h/w/out")]
 #[case::loose_link(r#"{"deny_write":["/h/w/in"]}"#, "/h/w/in is a symbolic link")]
 #[case::readable(r#"{"readable":["/h/none"]}"#, "policy.readable")]

@@ -171,7 +171,7 @@ fn at_root(order: RunJob, top: &str) -> RunJob {
 }
 
 fn found(path: &str, directory: bool) -> ExistingPath {
-    ExistingPath { real: path.into(), directory, links: Vec::new(), reachable: true }
+    ExistingPath { real: path.into(), directory, device: false, links: Vec::new(), reachable: true }
 }
 
 /// The made-up host: a repository and agents' files in the workspace, one socket beside it.
