@@ -49,6 +49,8 @@ pub(super) enum UnmediatedCall {
     Make(PathArgument),
     /// Removes a name.
     Remove(PathArgument),
+    /// Makes a name of an object that has one.
+    Link(PathArgument, PathArgument),
     /// Moves a name to another.
     Move(PathArgument, PathArgument),
     /// Changes mode, owner, times or attributes, of the target of a link if it follows.
@@ -313,7 +315,7 @@ impl UnmediatedCall {
             MediatedCall::Mkdir { at, .. }
             | MediatedCall::Mknod { at, .. }
             | MediatedCall::Symlink { at, .. } => Self::Make(at),
-            MediatedCall::Link { to, .. } => Self::Make(to),
+            MediatedCall::Link { from, to, .. } => Self::Link(from, to),
             MediatedCall::Rename { from, to, .. } => Self::Move(from, to),
             MediatedCall::Remove { at, .. } => Self::Remove(at),
             _ => return None,

@@ -12,7 +12,9 @@ use rustix::fs::{RenameFlags, renameat_with};
 use super::broker::{CallAnswer, NewEntry, SyscallBroker, stat_name};
 use super::caller::CallingThread;
 use super::calls::{MediatedCall, PathArgument};
+use super::observe::place_of;
 use super::walk::{PathWalk, PinnedName, kind};
+use crate::control::{ObservedChange, RefusedObject};
 use crate::sys::notify;
 
 impl SyscallBroker {
@@ -207,10 +209,22 @@ impl SyscallBroker {
             // The caller's own text, as others will ask the socket for it. The lock keeps
             // directories from being moved and links from being made meanwhile.
             fchdir(base.as_fd())?;
-            notify::bind(socket, address)?;
+            notify::bind(socket, address).map_err(|errno| self.unbound(caller, &spot, errno))?;
         }
         self.sockets.iter().for_each(|sockets| sockets.note(socket, &spot, &self.mounts));
         Ok(())
+    }
+
+    /// Returns `errno`, with which the kernel refuses a socket at `spot`; the supervisor is told if that is
+    /// because nothing can be made there.
+    fn unbound(&self, caller: CallingThread<'_>, spot: &PinnedName, errno: Errno) -> Errno {
+        let unmade = matches!(errno, Errno::EROFS | Errno::EACCES);
+        let place = place_of(spot).filter(|_| unmade && !spot.stands);
+        if let (Some(ledger), Some(place)) = (&self.ledger, place) {
+            let change = ObservedChange::Entry;
+            ledger.tell(caller, RefusedObject::Observed { path: place.into(), change }, errno);
+        }
+        errno
     }
 }
 

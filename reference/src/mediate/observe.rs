@@ -49,7 +49,11 @@ impl SyscallBroker {
 
     /// Returns whether `call`, which the kernel does not refuse, makes a name.
     fn makes(&self, caller: CallingThread<'_>, call: UnmediatedCall) -> bool {
-        let (UnmediatedCall::Make(at) | UnmediatedCall::Open(at)) = call else { return false };
+        let (UnmediatedCall::Make(at) | UnmediatedCall::Link(_, at) | UnmediatedCall::Open(at)) =
+            call
+        else {
+            return false;
+        };
         let spot = self.spot(caller, at);
         spot.is_ok_and(|spot| !spot.stands && stat_name(&spot).is_err())
     }
@@ -71,6 +75,12 @@ impl SyscallBroker {
             },
             UnmediatedCall::Make(at) => self.entry_refused(caller, at, Some(false)),
             UnmediatedCall::Remove(at) => self.entry_refused(caller, at, Some(true)),
+            // What is not there is neither linked nor moved outside, and no file takes the place of a
+            // directory.
+            UnmediatedCall::Link(from, _) if self.type_of(caller, from).is_err() => None,
+            UnmediatedCall::Link(_, to) => self.entry_refused(caller, to, Some(false)),
+            UnmediatedCall::Move(from, _) if self.type_of(caller, from).is_err() => None,
+            UnmediatedCall::Move(_, to) if self.type_of(caller, to) == Ok(SFlag::S_IFDIR) => None,
             UnmediatedCall::Move(from, to) => self
                 .entry_refused(caller, from, Some(true))
                 .or_else(|| self.entry_refused(caller, to, None)),
@@ -86,6 +96,16 @@ impl SyscallBroker {
     ) -> nix::Result<std::os::fd::OwnedFd> {
         let (base, path) = self.path(caller, at)?;
         PathWalk::new(caller).object(base.as_fd(), &path)
+    }
+
+    /// Returns the type of the object that a name is of, or of the descriptor that stands for it.
+    fn type_of(&self, caller: CallingThread<'_>, at: PathArgument) -> nix::Result<SFlag> {
+        let (base, path) = self.path(caller, at)?;
+        if path.is_empty() {
+            return fstat(&base).map(|found| kind(&found));
+        }
+        let spot = PathWalk::new(caller).spot(base.as_fd(), &path)?;
+        stat_name(&spot).map(|found| kind(&found))
     }
 
     /// Returns the refusal of a write to a file that is there.
@@ -155,7 +175,7 @@ impl SyscallBroker {
     }
 }
 
-fn place_of(spot: &PinnedName) -> Option<PathBuf> {
+pub(super) fn place_of(spot: &PinnedName) -> Option<PathBuf> {
     let directory = mounts::path_of(spot.directory.as_fd()).ok()?;
     Some(directory.join(std::ffi::OsStr::from_bytes(spot.bare())))
 }

@@ -83,3 +83,14 @@ fn a_captured_run_looks_at_all_calls_unless_told() {
     assert!(!made(json!({"events": "mediated"})));
     assert!(!made(json!({"capture": false})));
 }
+
+/// A move into a directory is refused once, at the name that it would have made.
+#[test]
+fn a_move_into_a_directory_is_one_event() {
+    let bed = furnished(ORDINARY);
+    let done = go(&bed, "{}", "mv a $O/", &json!({}));
+    let events = done.result["events"].as_array().unwrap();
+    let paths: Vec<&str> = events.iter().filter_map(|event| event["path"].as_str()).collect();
+    assert!(!paths.is_empty());
+    assert!(paths.iter().all(|path| Some(*path) == bed.out("a").to_str()), "{paths:?}");
+}
