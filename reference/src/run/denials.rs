@@ -55,7 +55,12 @@ impl RunDenials {
                 }
                 None => event.rule == *rule,
             };
-            if !self.events.iter().any(is_known) {
+            let is_counted = || {
+                let mut places = self.changes.iter().map(|change| &change.place);
+                self.cut > 0
+                    && places.any(|place| path.as_ref().is_some_and(|p| p.as_path() == place))
+            };
+            if !self.events.iter().any(is_known) && !is_counted() {
                 let operation = operation.as_deref().unwrap_or(UNKNOWN);
                 let event = event_base(operation, rule, action, EventSource::Text);
                 self.add(|| DenialEvent { path: path.clone(), ..event });

@@ -84,6 +84,19 @@ fn a_captured_run_looks_at_all_calls_unless_told() {
     assert!(!made(json!({"capture": false})));
 }
 
+/// Refusals beyond the events that are kept are counted once, the one that is explained too.
+#[test]
+fn an_explained_refusal_is_counted_once() {
+    let line = "for i in {1..300}; do mkdir $O/d$i 2>/dev/null; done; exit 1";
+    let done = go(&furnished(ORDINARY), "{}", line, &json!({}));
+    assert_eq!(
+        done.result["blocked"]["path"].as_str().map(|path| path.ends_with("d300")),
+        Some(true)
+    );
+    assert_eq!(done.result["events"].as_array().map(Vec::len), Some(256));
+    assert_eq!(done.result["events_cut"], 44);
+}
+
 /// A move into a directory is refused once, at the name that it would have made.
 #[test]
 fn a_move_into_a_directory_is_one_event() {
