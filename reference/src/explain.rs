@@ -65,6 +65,8 @@ pub(crate) struct RefusedChange {
     pub(crate) program: Option<String>,
     /// None where the kernel does not tell of the ends of processes.
     pub(crate) fate: Option<ProcessFate>,
+    /// The exit status by which it became known to the shell that the command is.
+    pub(crate) status: Option<i32>,
 }
 
 /// A process that had no route to an address; its members are those of a [`RefusedChange`].
@@ -73,6 +75,7 @@ pub(crate) struct UnroutedProcess {
     pub(crate) pid: Option<i32>,
     pub(crate) program: Option<String>,
     pub(crate) fate: Option<ProcessFate>,
+    pub(crate) status: Option<i32>,
 }
 
 /// A run that is over.
@@ -142,11 +145,26 @@ pub(crate) fn explain(run: &CompletedRun<'_>, look: HostLookup<'_>) -> Option<Bl
     }
     run.exit_code?;
     let scene = FailureAnalysis::new(run, look);
-    let FailureCause { denial, also } = scene.cause()?;
+    Some(blocked_by(&scene, &scene.cause()?, run))
+}
+
+/// Returns the explanation of a command of which the program was not executed, if the policy closes it.
+pub(crate) fn explain_unstarted(run: &CompletedRun<'_>, look: HostLookup<'_>) -> Option<Blocked> {
+    let scene = FailureAnalysis::new(run, look);
+    let denial = scene.unstarted()?;
+    Some(blocked_by(&scene, &FailureCause { denial, also: Vec::new() }, run))
+}
+
+fn blocked_by(
+    scene: &FailureAnalysis<'_>,
+    cause: &FailureCause,
+    run: &CompletedRun<'_>,
+) -> Blocked {
+    let FailureCause { denial, also } = cause;
     let also = also.iter().map(|denial| beside(denial, run.secrets)).collect();
-    let action = hidden(run.dialect.action(&scene.remedy(&denial)), run.secrets);
+    let action = hidden(run.dialect.action(&scene.remedy(denial)), run.secrets);
     let suggested_action = Some(action).filter(|_| !fault!("explain.no-action"));
-    Some(Blocked { also, suggested_action, ..describe_denial(&denial, run.secrets) })
+    Blocked { also, suggested_action, ..describe_denial(denial, run.secrets) }
 }
 
 /// Returns the number of packets that found no way out, by the kernel's counters: `routes` for
@@ -180,12 +198,31 @@ pub(crate) const HOST: HostLookup<'static> = HostLookup {
             .is_ok_and(|found| !found.is_file() || found.permissions().mode() & 0o111 != 0)
     },
     may_write: &|path| access(path, AccessFlags::W_OK).is_ok(),
+    closed_to_root: &is_closed_to_root,
     listens: &network::listens,
     device: &|path| {
         let near = path.ancestors().find_map(|near| near.metadata().ok());
         near.map(|found| found.dev())
     },
 };
+
+/// Returns whether mode and owner keep root from `path`, or from making it, where it has no capabilities. What
+/// the kernel shows of itself has other rules.
+fn is_closed_to_root(path: &Path) -> bool {
+    const READ_WRITE: u32 = 6;
+    const SEARCH: u32 = 1;
+    let rights = |found: &std::fs::Metadata| match (found.uid(), found.gid()) {
+        (0, _) => found.mode() >> 6,
+        (_, 0) => found.mode() >> 3,
+        _ => found.mode(),
+    };
+    let lacks = |found: &std::fs::Metadata, right: u32| rights(found) & right != right;
+    let mut above = path.ancestors().skip(1).filter_map(|parent| parent.metadata().ok());
+    let own = path.metadata().ok().or_else(|| path.parent()?.metadata().ok());
+    ["/proc", "/sys", "/dev"].iter().any(|tree| path.starts_with(tree))
+        || own.is_none_or(|found| lacks(&found, READ_WRITE))
+        || above.any(|found| lacks(&found, SEARCH))
+}
 
 /// Returns what the plain file at `path` holds, if that is short. The text is only parsed. The command may
 /// have put a FIFO or an endless file there, so that neither opening nor reading waits, and both are bounded.

@@ -66,6 +66,9 @@ pub(crate) struct RefusedFate {
     pub(crate) pid: i32,
     /// Its end.
     pub(crate) fate: ProcessFate,
+    /// The exit status that the shell which the command is had of it, or of the process that it was started
+    /// by there.
+    pub(crate) status: Option<i32>,
 }
 
 /// A line of the pipe.

@@ -230,8 +230,12 @@ impl<'a> FailureAnalysis<'a> {
             return self.missing(complaint);
         }
         let said = operation::said(complaint.class, &complaint.words);
-        // What is not there cannot be removed outside either.
+        // What is not there cannot be removed or moved outside either.
         let removes = complaint.words.contains("failed to remove");
+        let moves = complaint.class == RefusalClass::CrossDevice && complaint.paths.len() > 1;
+        if moves && complaint.paths.first().is_some_and(|from| !self.is_there(from)) {
+            return None;
+        }
         let here = complaint.paths.iter().filter(|path| !removes || self.is_there(path));
         let mut here: Vec<RunDenial> =
             here.filter_map(|path| self.at(path, said, complaint.class)).collect();
@@ -318,11 +322,16 @@ impl<'a> FailureAnalysis<'a> {
             Some(long) => long.starts_with("user") || long.starts_with("map-"),
             None => word.starts_with('-') && word.contains(['U', 'r', 'c']),
         };
+        let asks = |program: &str, words: &[String]| {
+            program == "unshare" && words.iter().skip(1).any(own)
+                || words.iter().any(|word| word.contains("CLONE_NEWUSER"))
+        };
+        let last = self.deciders().own;
         words.contains("unshare")
-            && self.commands().any(|one| {
-                one.program() == "unshare" && one.words.iter().skip(1).any(own)
-                    || one.words.iter().any(|word| word.contains("CLONE_NEWUSER"))
-            })
+            && match last.iter().any(|one| one.program() == "unshare") {
+                true => last.iter().any(|one| asks(one.program(), &one.words)),
+                false => self.commands().any(|one| asks(one.program(), &one.words)),
+            }
     }
 
     /// Returns the denial behind a failure without a message; `stderr` is none where it was not

@@ -134,10 +134,11 @@ pub(super) fn with_others(denial: RunDenial, told: Option<FailureCause>) -> Fail
 static IGNORED: LazyLock<Option<Regex>> =
     LazyLock::new(|| Regex::new(r"^g?make(?:\[[0-9]+\])?: \[.*\(ignored\)$").ok());
 
-/// Returns whether the failure at line `at` is one that the program went on after: a warning, or one that the
-/// line behind it says is ignored.
+/// Returns whether the failure at line `at` is one that the program went on after: a warning, one that says what
+/// is done instead, or one that the line behind it says is ignored.
 pub(super) fn is_passed_over(lines: &[&str], at: usize) -> bool {
-    is_warning(lines, at) || lines.get(at + 1).is_some_and(|next| is(&IGNORED, next))
+    let goes_on = lines[at].trim_start().to_lowercase().starts_with("defaulting to ");
+    goes_on || is_warning(lines, at) || lines.get(at + 1).is_some_and(|next| is(&IGNORED, next))
 }
 
 /// Returns whether line `at` is only a warning, and another message follows it that is not about

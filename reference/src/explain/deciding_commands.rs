@@ -88,6 +88,23 @@ fn collect_guards<'a>(script: &'a ShellScript, found: &mut Vec<GuardedAssignment
     }
 }
 
+/// Commands that end a shell with a status of their own, test something, or run what is not seen.
+const OTHERWISE: [&str; 18] = [
+    "exit", "return", "trap", "wait", "eval", "source", ".", "test", "[", "[[", "((", "false", "!",
+    "sh", "bash", "dash", "zsh", "ksh",
+];
+
+/// Returns whether the exit status of `script` is that of a command as it was started: nothing in it makes
+/// another of it.
+pub(super) fn passes_status(script: &ShellScript) -> bool {
+    let mut all = Vec::new();
+    collect(script, &mut all);
+    let is_plain = |step: &&ScriptCommand| {
+        !OTHERWISE.contains(&step.program()) && !step.words.is_empty() && step.inner.is_empty()
+    };
+    !all.is_empty() && all.iter().all(is_plain)
+}
+
 /// Every command of `script`, in order, those in words of others first.
 pub(super) fn collect<'a>(script: &'a ShellScript, found: &mut Vec<&'a ScriptCommand>) {
     for (node, _) in &script.parts {

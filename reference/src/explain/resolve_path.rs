@@ -23,6 +23,9 @@ pub(crate) struct HostLookup<'a> {
     pub(crate) runs: &'a dyn Fn(&Path) -> bool,
     /// Tells whether this user may write in a directory.
     pub(crate) may_write: &'a dyn Fn(&Path) -> bool,
+    /// Tells whether root takes a capability to use a path: its mode, or that of a directory above, leaves it to
+    /// others.
+    pub(crate) closed_to_root: &'a dyn Fn(&Path) -> bool,
     /// Tells whether a server of the host waits for connections at a port.
     pub(crate) listens: &'a dyn Fn(u16) -> bool,
     /// The file system that a path is on, or would be.

@@ -76,6 +76,7 @@ fn rule_of(run: &Recorded) -> String {
         there: &|path| HOST_HAS.iter().any(|there| path == Path::new(there)),
         runs: &|path| path != Path::new("/w/a"),
         may_write: &|_| true,
+        closed_to_root: &|_| true,
         listens: &|_| false,
         device: &|_| Some(1),
     };
@@ -116,6 +117,7 @@ const NOTHING_THERE: HostLookup<'static> = HostLookup {
     there: &|_| false,
     runs: &|_| true,
     may_write: &|_| true,
+    closed_to_root: &|_| true,
     listens: &|_| false,
     device: &|_| None,
 };
@@ -135,8 +137,8 @@ fn of_a_script_only_a_short_plain_file_is_read() {
 
 /// A refused change, of whose process nothing is known.
 fn change(place: &str) -> RefusedChange {
-    let (pid, program, fate) = (None, None, None);
-    RefusedChange { place: place.into(), errno: Errno::EACCES, pid, program, fate }
+    let (pid, program, fate, status) = (None, None, None, None);
+    RefusedChange { place: place.into(), errno: Errno::EACCES, pid, program, fate, status }
 }
 
 /// A run that exited with 1 and wrote `stderr`.

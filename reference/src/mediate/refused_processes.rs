@@ -83,9 +83,24 @@ impl RefusedProcesses {
                 ProcessFate::FailedLast if !is_last => ProcessFate::Failed,
                 fate => fate,
             };
-            Some(RefusedFate { pid: process.as_raw(), fate })
+            Some(RefusedFate { pid: process.as_raw(), fate, status: self.passed_status(*process) })
         });
         fates.collect()
+    }
+
+    /// Returns the exit status that the command, if it was a shell then, had of `process`, or of the process between
+    /// the two that it started.
+    fn passed_status(&self, process: Pid) -> Option<i32> {
+        let traced = self.0.get(&process)?;
+        let parent = self.0.get(&traced.parent)?;
+        if parent.parent > INIT {
+            return self.passed_status(traced.parent);
+        }
+        match notify::reaped_end(&traced.handle).filter(|_| parent.was_shell)? {
+            ReapedEnd::Status(status) if libc::WIFEXITED(status) => Some(libc::WEXITSTATUS(status)),
+            ReapedEnd::Status(status) => Some(128 + libc::WTERMSIG(status)),
+            ReapedEnd::Unreaped => None,
+        }
     }
 
     /// Returns whether the failure of `process` can have become that of the command: whether it failed, and

@@ -106,12 +106,14 @@ impl<'a> DenialCollector<'a> {
     pub(super) fn take(&mut self, notice: &RefusalNotice) {
         match notice {
             RefusalNotice::Call(call) => self.heed(call),
-            RefusalNotice::Fate(RefusedFate { pid, fate }) => {
+            RefusalNotice::Fate(RefusedFate { pid, fate, status }) => {
                 let RunDenials { changes, unrouted, .. } = &mut self.denials;
-                let changes = changes.iter_mut().map(|change| (change.pid, &mut change.fate));
-                let unrouted = unrouted.iter_mut().map(|one| (one.pid, &mut one.fate));
-                let own = changes.chain(unrouted).filter(|(process, _)| *process == Some(*pid));
-                own.for_each(|(_, known)| *known = Some(*fate));
+                let changes =
+                    changes.iter_mut().map(|one| (one.pid, &mut one.fate, &mut one.status));
+                let unrouted =
+                    unrouted.iter_mut().map(|one| (one.pid, &mut one.fate, &mut one.status));
+                let own = changes.chain(unrouted).filter(|(process, ..)| *process == Some(*pid));
+                own.for_each(|(_, known, of_shell)| (*known, *of_shell) = (Some(*fate), *status));
             }
         }
     }
@@ -153,7 +155,12 @@ impl<'a> DenialCollector<'a> {
                 if host_side::has_route(address) {
                     if denials.unrouted.len() < MOST_PLACES {
                         let (pid, program) = (call.pid, call.program.clone());
-                        denials.unrouted.push(UnroutedProcess { pid, program, fate: None });
+                        denials.unrouted.push(UnroutedProcess {
+                            pid,
+                            program,
+                            fate: None,
+                            status: None,
+                        });
                     }
                     denials.add(|| {
                         let verdict = judge.of_address();
@@ -219,6 +226,7 @@ fn keep_change(changes: &mut Vec<RefusedChange>, place: &Path, call: &RefusedCal
         pid: call.pid,
         program: call.program.clone(),
         fate: None,
+        status: None,
     });
 }
 

@@ -2,7 +2,7 @@
 
 use std::path::PathBuf;
 
-use boxproof_cases::protocol::{Blocked, RunResult};
+use boxproof_cases::protocol::{Blocked, ErrorKind, RunResult};
 
 use super::KnownRefusals;
 use crate::egress::DeniedHost;
@@ -54,7 +54,10 @@ pub(super) fn blocked(
     known: &KnownRefusals,
 ) -> Option<Blocked> {
     if let Some(refusal) = refusal {
-        return result::why_blocked(refusal);
+        let secrets = secrets(order);
+        let unstarted = || explain::explain_unstarted(&scene(order, &[], &secrets), explain::HOST);
+        let is_closed = refusal.kind == ErrorKind::Spawn && mechanism != MechanismName::Unconfined;
+        return result::why_blocked(refusal).or_else(|| is_closed.then(unstarted).flatten());
     }
     let ending = result::RunEnding::from_outcome(outcome);
     if mechanism == MechanismName::Unconfined || !outcome.started || ending.is_forced() {

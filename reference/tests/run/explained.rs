@@ -20,6 +20,7 @@ fn furnished(mechanism: &'static str) -> Bed {
         fs::write(bed.ws(name), "text\n").unwrap();
     }
     fs::write(bed.out("f"), "text\n").unwrap();
+    bed.program(&bed.out("tool"), "#!/bin/sh\n");
     let mut git = Command::new("git");
     let made = git.args(["init", "-q"]).arg(bed.ws("")).env("HOME", bed.out("")).status();
     assert!(made.unwrap().success());
@@ -82,6 +83,49 @@ fn a_captured_run_looks_at_all_calls_unless_told() {
     assert!(!made(json!({"events": "light"})));
     assert!(!made(json!({"events": "mediated"})));
     assert!(!made(json!({"capture": false})));
+}
+
+/// A program that the policy closes, or that a script is to be run by, is why nothing was started.
+#[test]
+fn a_program_that_could_not_be_started_is_explained() {
+    let bed = furnished(ORDINARY);
+    let tool = bed.out("tool").display().to_string();
+    bed.program(&bed.ws("script"), &format!("#!{tool}\n"));
+    bed.program(&bed.ws("stray"), "#!/none/interpreter\n");
+    let tries = [
+        (json!({"deny_read": [tool]}), tool.as_str(), Some("policy.deny_read")),
+        (json!({"readable": [bed.ws("")]}), "./script", Some("policy.readable")),
+        (json!({"readable": [bed.ws("")]}), "./stray", None),
+        (json!({}), "./a", None),
+        (json!({}), "no-such-program", None),
+    ];
+    for (policy, program, member) in tries {
+        let done = bed.go(&policy, json!({"argv": [program]}), &json!({"capture": true}));
+        let blocked = &done.result["blocked"];
+        let action = blocked["suggested_action"].as_str();
+        assert_eq!(done.result["started"], false, "{program}: {}", done.result);
+        assert_eq!(blocked["rule"].as_str(), member.map(|_| "read_denied"), "{program}: {blocked}");
+        assert_eq!(blocked["path"].as_str(), member.map(|_| tool.as_str()), "{program}");
+        let named = member.is_none_or(|member| action.is_some_and(|text| text.contains(member)));
+        assert!(named, "{program}: {blocked}");
+    }
+}
+
+/// A file that a program keeps for itself is not what it failed of, where it was refused another as well.
+#[test]
+fn the_history_of_a_program_is_not_the_cause() {
+    let bed = furnished(ORDINARY);
+    let code = "import os,sys\nfor name in sys.argv[1:]:\n    try: open(name, 'w')\n    except OSError: failed = 1\nsys.exit(failed)\n";
+    fs::write(bed.ws("p.py"), code).unwrap();
+    let done = go(&bed, "{}", "python3 p.py $O/made $O/.viminfo", &json!({}));
+    assert_eq!(done.result["blocked"]["path"].as_str(), bed.out("made").to_str());
+}
+
+/// What any user may do outside beside what none may: the second failed.
+#[test]
+fn only_the_namespaces_of_the_deciding_command_count() {
+    let done = go(&furnished(ORDINARY), "{}", "unshare -Ur true; unshare -n true", &json!({}));
+    assert_eq!(done.result["blocked"], Value::Null, "{}", done.result);
 }
 
 /// Refusals beyond the events that are kept are counted once, the one that is explained too.

@@ -238,7 +238,11 @@ impl FailureAnalysis<'_> {
         let asks = |said: &str| line.contains(said);
         let fits = match complaint.class {
             RefusalClass::Permission => !is_connect(&complaint.words),
-            RefusalClass::Access if path.is_some() => runs || !executes,
+            RefusalClass::Access
+                if path.as_ref().is_some_and(|path| (self.look.closed_to_root)(path)) =>
+            {
+                runs || !executes
+            }
             RefusalClass::Access => PRIVILEGED.iter().any(|said| asks(said)),
             _ => false,
         };

@@ -40,7 +40,7 @@ impl FailureAnalysis<'_> {
         let counts = |change: &&RefusedChange| {
             let path = &change.place;
             let optional = is_optional(self.ground.beyond_common(path));
-            let fits = match change.fate {
+            let fits = match self.fate(change.fate, change.status) {
                 Some(ProcessFate::Apart) => false,
                 Some(ProcessFate::FailedLast) if self.gives_no_reason(stderr) => {
                     !handlers.pass_over(change.program.as_deref())
@@ -64,7 +64,23 @@ impl FailureAnalysis<'_> {
     /// were refused it did not fail, or their failure was not passed on.
     pub(super) fn is_apart(&self, path: &Path) -> bool {
         let mut changes = self.run.refused.iter().filter(|change| change.place == path).peekable();
-        changes.peek().is_some() && changes.all(|change| change.fate == Some(ProcessFate::Apart))
+        changes.peek().is_some()
+            && changes
+                .all(|change| self.fate(change.fate, change.status) == Some(ProcessFate::Apart))
+    }
+
+    /// Returns what became of a refused process: its `fate`, but that it is apart if the shell that the command
+    /// is had another `status` of it than its own, and takes its own of a command.
+    pub(super) fn fate(
+        &self,
+        fate: Option<ProcessFate>,
+        status: Option<i32>,
+    ) -> Option<ProcessFate> {
+        let is_other = status.is_some_and(|status| Some(status) != self.run.exit_code);
+        match is_other && deciding_commands::passes_status(&self.script) {
+            true => Some(ProcessFate::Apart),
+            false => fate,
+        }
     }
 
     /// Returns whether the output gives no reason of its own for the failure: stderr only passes the failure of
@@ -118,8 +134,15 @@ impl FailureAnalysis<'_> {
         let mut all = Vec::new();
         deciding_commands::collect(&self.script, &mut all);
         let uses = |step: &&ScriptCommand| self.uses(step, &change.place);
+        let codes = |step: &&ScriptCommand| {
+            let mut words = step.words.iter().flat_map(|word| silent_commands::literals(word));
+            operation::is_interpreter(step.program())
+                && words.any(|(name, _)| self.meanings(&name).contains(&change.place))
+        };
         match self.is_program_of_decider(change.program.as_deref()) {
-            Some(decides) if change.fate.is_some() && !all.iter().any(uses) => decides,
+            Some(decides) if change.fate.is_some() && !all.iter().any(uses) => {
+                decides && (!all.iter().any(codes) || self.decides(&change.place, ""))
+            }
             _ => self.decides(&change.place, ""),
         }
     }
@@ -195,13 +218,15 @@ const INDEX_LOCK: &str = "index.lock";
 const UNLOGGED: &str = "Log files were not written";
 
 /// Returns whether a file is one that a tool makes if it can, and does without otherwise: git's note of
-/// what it found, byte code, caches and logs. `path` is without what the workspace lies in, too, which
+/// what it found, byte code, caches, logs, histories and the swap files of an editor. `path` is without what the workspace lies in, too, which
 /// may be a cache itself.
 fn is_optional(path: &Path) -> bool {
     let is_cache = |name: &std::ffi::OsStr| {
         let name = name.to_string_lossy();
-        let known = ["__pycache__", ".npm", "_logs"].contains(&name.as_ref());
-        known || name.starts_with('.') && name.ends_with("cache")
+        let known = ["__pycache__", ".npm", "_logs", ".viminfo", ".viminfz.tmp", ".wget-hsts"];
+        let ends = ["cache", "_history", "hst", ".swp", ".swo", ".swx"];
+        known.contains(&name.as_ref())
+            || name.starts_with('.') && ends.iter().any(|end| name.ends_with(end))
     };
     path.ends_with(Path::new(".git").join(INDEX_LOCK)) || path.iter().any(is_cache)
 }

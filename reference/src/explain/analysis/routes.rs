@@ -72,7 +72,11 @@ impl FailureAnalysis<'_> {
     /// of none was passed on.
     fn can_be_unrouted(&self) -> bool {
         let unrouted = self.run.unrouted;
-        unrouted.is_empty() || unrouted.iter().any(|one| one.fate != Some(ProcessFate::Apart))
+        unrouted.is_empty() || unrouted.iter().any(|one| !self.is_unrouted_apart(one))
+    }
+
+    fn is_unrouted_apart(&self, one: &UnroutedProcess) -> bool {
+        self.fate(one.fate, one.status) == Some(ProcessFate::Apart)
     }
 
     /// Returns whether the kernel tells of no process without a route, or of one that is a command of the line
@@ -81,8 +85,7 @@ impl FailureAnalysis<'_> {
         let unrouted = self.run.unrouted;
         let is_command = |one: &UnroutedProcess| {
             let program = one.program.as_deref().filter(|name| !operation::is_interpreter(name));
-            one.fate != Some(ProcessFate::Apart)
-                && self.is_program_of_decider(program) == Some(true)
+            !self.is_unrouted_apart(one) && self.is_program_of_decider(program) == Some(true)
         };
         let is_last = |one: &UnroutedProcess| {
             let said =
@@ -90,8 +93,8 @@ impl FailureAnalysis<'_> {
             let passes_over = || {
                 stderr.trim().is_empty() && self.error_handlers().pass_over(one.program.as_deref())
             };
-            one.fate.is_none()
-                || one.fate == Some(ProcessFate::FailedLast) && said() && !passes_over()
+            let fate = self.fate(one.fate, one.status);
+            fate.is_none() || fate == Some(ProcessFate::FailedLast) && said() && !passes_over()
         };
         unrouted.is_empty() || unrouted.iter().any(|one| is_command(one) || is_last(one))
     }

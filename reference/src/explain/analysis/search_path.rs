@@ -1,13 +1,13 @@
 //! Modules and programs that were looked for in directories which the command does not have: the
 //! message names what was not found, the command line or `PATH` where it lies.
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::sync::LazyLock;
 
 use regex::Regex;
 
 use super::super::errno_messages::RefusalClass;
-use super::{AccessKind, DenialRule, FailureAnalysis, RunDenial, lines};
+use super::{AccessKind, DenialRule, FailureAnalysis, RunDenial, deciding_commands, lines};
 
 /// Messages about something that was found in no directory, and the files that it may be in.
 const UNFOUND: [(&str, &[&str]); 5] = [
@@ -34,19 +34,73 @@ static DIRECTORIES: LazyLock<Option<Regex>> =
 /// The code with which a shell tells that it found no program.
 const NO_PROGRAM: i32 = 127;
 
+/// The code with which a shell tells that a program could not be executed.
+const NO_EXECUTABLE: i32 = 126;
+/// Scripts of which each is run by the next, at most, as Linux has it.
+const MOST_INTERPRETERS: usize = 5;
+
 impl FailureAnalysis<'_> {
+    /// Returns the denial of the program that the command is, or that is to run it, where nothing was started.
+    pub(in super::super) fn unstarted(&self) -> Option<RunDenial> {
+        self.closed_program(self.run.command.to_argv().first()?)
+    }
+
+    /// Returns the denial of a program by which one that decided, and that is there, is to be run.
+    fn interpreter(&self) -> Option<RunDenial> {
+        let codes = [NO_PROGRAM, NO_EXECUTABLE];
+        self.run.exit_code.filter(|code| codes.contains(code))?;
+        let mut steps = Vec::new();
+        deciding_commands::collect(&self.script, &mut steps);
+        steps.into_iter().rev().find_map(|step| self.closed_program(step.words.first()?))
+    }
+
+    /// Returns the denial of `program`, or of the interpreter that it names, if it is a script.
+    fn closed_program(&self, program: &str) -> Option<RunDenial> {
+        let mut next = self.programs(program);
+        for _ in 0..MOST_INTERPRETERS {
+            let path = next?;
+            if let Some(denial) = self.read_denied(&path) {
+                return Some(denial);
+            }
+            let text = (self.look.text)(&path)?;
+            let mut words = text.strip_prefix("#!")?.lines().next()?.split_whitespace();
+            let named = words.next()?;
+            let by_path = named.ends_with("/env") && self.read_denied(Path::new(named)).is_none();
+            let named = if by_path { words.find(|word| !word.starts_with('-'))? } else { named };
+            next = self.programs(named);
+        }
+        None
+    }
+
+    /// Returns the executable file of the host that `program` means, by `PATH` if it is a bare name.
+    fn programs(&self, program: &str) -> Option<PathBuf> {
+        let is_program = |path: &PathBuf| {
+            (self.look.there)(path) && (self.look.runs)(path) && !program.is_empty()
+        };
+        if program.contains('/') {
+            return self.meanings(program).into_iter().find(is_program);
+        }
+        let set = self.run.policy.env.set.get("PATH").map(std::ffi::OsString::from);
+        let search = set.or_else(|| std::env::var_os("PATH"))?;
+        std::env::split_paths(&search).map(|directory| directory.join(program)).find(is_program)
+    }
+
+    /// Returns the denial of reading `path`.
+    fn read_denied(&self, path: &Path) -> Option<RunDenial> {
+        let refused = self.ground.refuses(path, AccessKind::Read, RefusalClass::Access);
+        refused.filter(|(rule, _)| *rule == DenialRule::ReadDenied)?;
+        let path = Some(path.to_owned());
+        Some(RunDenial { rule: DenialRule::ReadDenied, op: Some("read"), path, what: None })
+    }
+
     /// Returns the denial of a module or program that the host has where it was looked for.
     pub(super) fn unfound(&self, text: &str) -> Option<RunDenial> {
+        if let Some(denial) = self.interpreter() {
+            return Some(denial);
+        }
         let found = lines(text).into_iter().rev().find_map(|line| self.searched(line));
         let (path, line) = found?;
-        let refused = self.ground.refuses(&path, AccessKind::Read, RefusalClass::Access);
-        let denied = refused.is_some_and(|(rule, _)| rule == DenialRule::ReadDenied);
-        (denied && self.decides(&path, line)).then_some(RunDenial {
-            rule: DenialRule::ReadDenied,
-            op: Some("read"),
-            path: Some(path),
-            what: None,
-        })
+        self.read_denied(&path).filter(|_| self.decides(&path, line))
     }
 
     /// Returns the file that `line` tells was not found, if a directory that was searched has it.
@@ -58,7 +112,9 @@ impl FailureAnalysis<'_> {
             let name = found.iter().skip(1).flatten().next()?.as_str();
             let set = self.run.policy.env.set.get("PATH").map(std::ffi::OsString::from);
             let search = set.or_else(|| std::env::var_os("PATH"))?;
-            let mut files = std::env::split_paths(&search).map(|directory| directory.join(name));
+            let named = self.directories().into_iter().map(PathBuf::from);
+            let mut files =
+                named.chain(std::env::split_paths(&search)).map(|directory| directory.join(name));
             return files
                 .find(|path| there(path) && (self.look.runs)(path))
                 .map(|path| (path, line));
