@@ -214,6 +214,13 @@ impl<'a> FailureAnalysis<'a> {
         found.any(|real| (self.look.there)(&real))
     }
 
+    /// Returns whether a complaint about two places is about a first one that is not there: it would not be moved
+    /// outside either.
+    fn moves_nothing(&self, complaint: &RefusalMessage) -> bool {
+        let [from, _, ..] = &complaint.paths[..] else { return false };
+        !self.is_there(from)
+    }
+
     fn judge(&self, complaint: &RefusalMessage, line: &str, beside: &[&str]) -> Option<RunDenial> {
         match complaint.class {
             RefusalClass::Network => return self.network_said(line),
@@ -226,16 +233,14 @@ impl<'a> FailureAnalysis<'a> {
         if complaint.class == RefusalClass::Permission && self.wants_namespaces(&complaint.words) {
             return Some(runtime_denial("a system call that it closes"));
         }
-        if complaint.class == RefusalClass::Missing {
-            return self.missing(complaint);
+        match complaint.class {
+            RefusalClass::Missing => return self.missing(complaint),
+            RefusalClass::CrossDevice if self.moves_nothing(complaint) => return None,
+            _ => {}
         }
         let said = operation::said(complaint.class, &complaint.words);
-        // What is not there cannot be removed or moved outside either.
+        // What is not there cannot be removed outside either.
         let removes = complaint.words.contains("failed to remove");
-        let moves = complaint.class == RefusalClass::CrossDevice && complaint.paths.len() > 1;
-        if moves && complaint.paths.first().is_some_and(|from| !self.is_there(from)) {
-            return None;
-        }
         let here = complaint.paths.iter().filter(|path| !removes || self.is_there(path));
         let mut here: Vec<RunDenial> =
             here.filter_map(|path| self.at(path, said, complaint.class)).collect();

@@ -131,8 +131,8 @@ fn collect_functions<'a>(script: &'a ShellScript, found: &mut Vec<(&'a str, &'a 
     }
 }
 
-/// Adds the commands that made the input of `found`: variables, by themselves or as `guards`, and files of
-/// the same name.
+/// Adds the commands that made the input of `found`: variables, by themselves or as `guards`, files of the same
+/// name, and the status that one of them looks at.
 fn feed<'a>(
     found: &mut DecidingCommands<'a>,
     all: &[&'a ScriptCommand],
@@ -153,6 +153,12 @@ fn feed<'a>(
             if new && (works_with(one, other) || guards_one()) {
                 found.feeders.push(other);
             }
+        }
+        let mut pairs = all.windows(2).filter(|_| one.takes_status);
+        if let Some([before, _]) = pairs.find(|pair| std::ptr::eq(pair[1], *one))
+            && !found.own.iter().chain(&found.feeders).any(|step| std::ptr::eq(*step, *before))
+        {
+            found.feeders.push(before);
         }
     }
 }

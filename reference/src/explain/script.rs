@@ -30,6 +30,8 @@ pub(super) struct ScriptCommand {
     pub(super) sets: Vec<String>,
     /// Files that it is redirected to or from.
     pub(super) files: Vec<String>,
+    /// A word, or the value of an assignment, has the status of the command before it.
+    pub(super) takes_status: bool,
     /// Its stdout is redirected to stderr.
     pub(super) to_stderr: bool,
     /// Its own complaints are not seen.
@@ -282,6 +284,7 @@ impl ScriptReader<'_> {
                     if self.depth < DEEPEST {
                         step.inner.extend(inner.iter().map(|line| nested(line, self.depth + 1)));
                     }
+                    step.takes_status |= text.contains("$?");
                     let name = assigned(text).filter(|_| step.words.is_empty());
                     match name {
                         Some(name) => step.sets.push(name.to_owned()),

@@ -1,7 +1,7 @@
 //! Refusals that a message does not name plainly: a path not found because it is hidden, an
 //! operation that requires a capability, a read-only path without a name.
 
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::sync::LazyLock;
 
 use regex::Regex;
@@ -318,8 +318,12 @@ impl FailureAnalysis<'_> {
             });
         }
         let said = UNEXPLAINED.iter().filter(|(said, _)| text.contains(said));
-        said.into_iter()
-            .find_map(|(_, path)| self.at(path, AccessKind::Write, RefusalClass::Access))
+        let found = said
+            .into_iter()
+            .find_map(|(_, path)| self.at(path, AccessKind::Write, RefusalClass::Access));
+        // git makes the new file beside the old one.
+        let lock = |path: &PathBuf| PathBuf::from(format!("{}.lock", path.display()));
+        found.filter(|denial| !denial.path.as_ref().is_some_and(|path| self.is_apart(&lock(path))))
     }
 
     /// A database names no file: it is one that the code names.
