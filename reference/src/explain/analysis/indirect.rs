@@ -97,8 +97,9 @@ impl FailureAnalysis<'_> {
                     .then(|| self.ground.refuses(&path, AccessKind::Read, RefusalClass::Access));
                 let entered = entered.flatten().map(|(rule, _)| rule);
                 let rule = self.ground.lacks(&path).or(entered);
-                let writes =
-                    says("mkdir") || self.roles.access_to(&path, written) == AccessKind::Write;
+                let reads = says("for reading");
+                let writes = says("mkdir")
+                    || !reads && self.roles.access_to(&path, written) == AccessKind::Write;
                 if (rule.is_some() || says(BAD_DESCRIPTOR)) && writes {
                     let refused =
                         self.ground.refuses(&path, AccessKind::Write, RefusalClass::Access);
