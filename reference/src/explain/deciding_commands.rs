@@ -102,7 +102,19 @@ pub(super) fn passes_status(script: &ShellScript) -> bool {
     let is_plain = |step: &&ScriptCommand| {
         !OTHERWISE.contains(&step.program()) && !step.words.is_empty() && step.inner.is_empty()
     };
-    !all.is_empty() && all.iter().all(is_plain)
+    !all.is_empty() && all.iter().all(is_plain) && !has_pipe(script)
+}
+
+/// Returns whether one command of `script` feeds another, which then fails for it with a status of its own.
+fn has_pipe(script: &ShellScript) -> bool {
+    script.parts.iter().any(|(node, joint)| {
+        *joint == CommandConnector::Pipe
+            || match node {
+                ScriptNode::Group(script) | ScriptNode::Function(_, script) => has_pipe(script),
+                ScriptNode::Choice { asked, done } => asked.iter().chain(done).any(has_pipe),
+                ScriptNode::Step(_) => false,
+            }
+    })
 }
 
 /// Every command of `script`, in order, those in words of others first.
