@@ -130,8 +130,12 @@ fn a_signal_that_comes_too_late_for_the_command_is_not_told(
     #[values(NAMESPACES, ORDINARY, UNCONFINED)] mechanism: &'static str,
 ) {
     let bed = Bed::new(mechanism);
-    let line = ": > ready; until test -e go; do sleep 0.01; done; : > gone; exit 0";
+    let line =
+        "trap ': > told' CONT; : > ready; until test -e go; do sleep 0.01; done; : > gone; exit 0";
     let child = start(&bed, line, &json!({}));
+    // The command is ready before the launcher knows that it has started.
+    send(&child, Signal::SIGCONT);
+    wait_until("the launcher passes signals on", || bed.ws("told").exists());
     let inner = Pid::from_raw(child_of(&child) as i32);
     kill(inner, Signal::SIGSTOP).unwrap();
     wait_until("the inner stage is stopped", || state(inner.as_raw() as u32) == Some('T'));
