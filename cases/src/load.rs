@@ -137,13 +137,8 @@ pub fn parse<T: DeserializeOwned>(file: &Path, text: &str) -> Result<T, LoadErro
     let text = without_mark(text);
     // A map keeps the last of two equal keys without a word; a value of any kind refuses them.
     read(text, |yaml| serde_yaml::Value::deserialize(yaml).map(drop))
-        .and_then(|()| {
-            read(text, |yaml| {
-                // Case files have `{unchanged: f}` in place of YAML's own `!unchanged f`.
-                serde_yaml::with::singleton_map_recursive::deserialize(yaml)
-            })
-        })
-        .map_err(|(error, field)| located(file, text, &error, &field))
+        .and_then(|()| read_keyed(text))
+        .map_err(|(error, field)| located(file, text, &error, error.location(), &field))
 }
 
 /// A value in JSON as a `T`, by the rules of a file: no list stands for an object.
@@ -151,10 +146,7 @@ pub fn parse<T: DeserializeOwned>(file: &Path, text: &str) -> Result<T, LoadErro
 /// # Errors
 /// What does not fit.
 pub(crate) fn reread<T: DeserializeOwned>(value: &serde_json::Value) -> Result<T, String> {
-    let text = value.to_string();
-    let yaml = serde_yaml::Deserializer::from_str(&text);
-    let read = serde_yaml::with::singleton_map_recursive::deserialize(yaml);
-    read.map_err(|error: serde_yaml::Error| plain(&error, ""))
+    read_keyed(&value.to_string()).map_err(|(error, _)| plain(&error, ""))
 }
 
 /// A reader of YAML that tracks its position.
@@ -175,16 +167,29 @@ fn read<'a, T>(
     })
 }
 
-fn located(file: &Path, text: &str, error: &serde_yaml::Error, field: &str) -> LoadError {
+/// Reads `text` as case files write variants: `{unchanged: f}` in place of YAML's own `!unchanged f`.
+/// All that is read goes through here, as each other reader has an instance of every type.
+fn read_keyed<T: DeserializeOwned>(text: &str) -> Result<T, (serde_yaml::Error, String)> {
+    read(text, |yaml| serde_yaml::with::singleton_map_recursive::deserialize(yaml))
+}
+
+fn located(
+    file: &Path,
+    text: &str,
+    error: &serde_yaml::Error,
+    at: Option<serde_yaml::Location>,
+    field: &str,
+) -> LoadError {
     let message = plain(error, field);
     let line = line_of_duplicate(text, field, &message)
         .or_else(|| line_of_second_document(text, &message))
         .or_else(|| {
-            error.location().map(|at| at.line()).filter(|line| is_within(text, field, *line))
+            let line = at.as_ref().map(serde_yaml::Location::line);
+            line.filter(|line| is_within(text, field, *line))
         })
         .unwrap_or_else(|| line_of(text, field));
     // Of syntax the position is known, and no field.
-    let column = error.location().filter(|at| field.contains('?') && at.line() == line);
+    let column = at.filter(|at| field.contains('?') && at.line() == line);
     let column = column.map_or(0, |at| at.column());
     let field = field.trim_end_matches(['.', '?']).to_owned();
     LoadError { file: file.to_owned(), line, column, message, field }
@@ -202,16 +207,14 @@ pub(crate) fn without_mark(text: &str) -> &str {
 pub(crate) fn parse_value<T: DeserializeOwned>(
     file: &Path,
     text: &str,
-    value: serde_yaml::Value,
+    value: &serde_yaml::Value,
 ) -> Result<T, LoadError> {
-    let mut track = serde_path_to_error::Track::new();
-    let tracked = serde_path_to_error::Deserializer::new(value, &mut track);
-    let read = serde_yaml::with::singleton_map_recursive::deserialize(tracked);
-    read.map_err(|error: serde_yaml::Error| {
-        let field = track.path().to_string();
-        let field = if field == "." { String::new() } else { field };
-        located(file, without_mark(text), &error, &field)
-    })
+    // The position in a text of its own says nothing about `text`.
+    let fault = |(error, field): (serde_yaml::Error, String)| {
+        located(file, without_mark(text), &error, None, &field)
+    };
+    let written = serde_yaml::to_string(value).map_err(|error| fault((error, String::new())))?;
+    read_keyed(&written).map_err(fault)
 }
 
 /// Reads a fragment in a test as a file would be read.

@@ -35,6 +35,14 @@ pub fn published() -> Vec<(String, &'static str)> {
     FILES.files().filter_map(text).collect()
 }
 
+/// The checked-in schema of case files.
+pub(crate) fn of_cases() -> &'static str {
+    FILES
+        .get_file("case.schema.json")
+        .and_then(include_dir::File::contents_utf8)
+        .unwrap_or_default()
+}
+
 /// Every schema this crate publishes, from the types: file name and content.
 pub fn all() -> Vec<(&'static str, String)> {
     let schemas = vec![

@@ -6,8 +6,9 @@ use std::path::Path;
 
 use serde_json::Value;
 
-use crate::case::{CaseFile, substitute};
+use crate::case::substitute;
 use crate::load::parse;
+use crate::schema;
 
 /// A word of the case format.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -39,7 +40,8 @@ struct CaseVocabulary(Value);
 
 impl CaseVocabulary {
     fn of_cases() -> Self {
-        Self(schemars::schema_for!(CaseFile).as_value().clone())
+        // Generating it anew would need the schemas of all types in the program.
+        Self(serde_json::from_str(schema::of_cases()).unwrap_or_default())
     }
 
     fn definition(&self, name: &str) -> &Value {

@@ -59,7 +59,7 @@ pub(super) fn read(path: &Path, text: &str) -> Result<RepairedCase, Vec<LoadErro
         if !written.remove(&mut value, &field) {
             break;
         }
-        error = match parse_value(path, text, value.clone()) {
+        error = match parse_value(path, text, &value) {
             Ok(file) => return Ok(RepairedCase { file, errors, written }),
             Err(error) => error,
         };
