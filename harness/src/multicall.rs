@@ -14,6 +14,8 @@ const PROBE: &str = "boxprobe";
 /// Does what `args` (the program's name first) ask for and returns the exit code; `None` when
 /// they are meant for the program itself.
 pub fn dispatch(args: &[OsString]) -> Option<i32> {
+    #[cfg(target_env = "musl")]
+    crate::sys::allocator::prepare();
     let verb = args.get(1).and_then(|verb| verb.to_str()).unwrap_or_default();
     let rest = |skip: usize| args.iter().skip(skip).cloned().collect::<Vec<_>>().into_iter();
     match (name(args), verb) {

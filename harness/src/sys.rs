@@ -2,6 +2,8 @@
 //! a child's exit, handing descriptors to a child.
 
 pub(crate) mod ability;
+#[cfg(target_env = "musl")]
+pub(crate) mod allocator;
 pub(crate) mod host;
 mod kernel_text;
 pub(crate) mod measured_child;
