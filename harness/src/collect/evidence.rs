@@ -1,5 +1,6 @@
 //! The observations of a case in its row, for the judge: [`gather`] and [`read`].
 
+use boxproof_cases::protocol::from_json;
 use boxproof_reports::JudgeEvidence;
 use serde_json::Value;
 
@@ -33,5 +34,5 @@ fn written(execution: &CaseExecution) -> Value {
 /// # Errors
 /// Observations that this version does not know, with the member at fault.
 pub fn read(evidence: &Value) -> Result<CaseExecution, String> {
-    serde_path_to_error::deserialize(evidence).map_err(|error| error.to_string())
+    from_json(evidence.to_string().as_bytes()).map_err(|error| error.to_string())
 }

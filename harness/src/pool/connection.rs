@@ -5,6 +5,8 @@ use std::io::{self, Read, Write};
 use std::os::fd::{AsFd, BorrowedFd};
 use std::os::unix::net::UnixStream;
 
+use boxproof_cases::protocol::from_json;
+
 use crate::execution::ExecutedArm;
 use crate::run::SETTLED;
 use crate::sys;
@@ -112,7 +114,7 @@ impl WorkerLine {
         let Some(token) = self.token.take() else {
             return Err("a line while it had nothing to do".to_owned());
         };
-        match serde_json::from_slice::<WorkerAnswer>(line) {
+        match from_json::<WorkerAnswer>(line) {
             Ok(answer) if answer.token == token && Some(answer.job) == number => {
                 Ok(WorkerMessage::Answer(answer.arm, line.len()))
             }

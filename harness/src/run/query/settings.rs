@@ -7,7 +7,7 @@ use boxproof_cases::Case;
 use boxproof_cases::case::{CalibanSpec, PolicyQuery};
 use boxproof_cases::protocol::{
     AskDecision, AskQuestion, DecideAskRequest, DocumentAnswer, PROTOCOL, Permission,
-    SettingsDialect, SettingsRequest,
+    SettingsDialect, SettingsRequest, from_json,
 };
 use boxproof_cases::vars::VariableValues;
 use serde_json::Value;
@@ -63,7 +63,7 @@ pub(super) fn all_allowed(asked: &[AskDecision]) -> bool {
 pub(super) fn neutral(told: DocumentAnswer, neutral: &dyn Fn(&str) -> String) -> DocumentAnswer {
     let Ok(mut value) = serde_json::to_value(&told) else { return told };
     texts(&mut value, neutral);
-    serde_json::from_value(value).unwrap_or(told)
+    from_json(value.to_string().as_bytes()).unwrap_or(told)
 }
 
 fn texts(value: &mut Value, neutral: &dyn Fn(&str) -> String) {
