@@ -9,8 +9,19 @@ use nix::errno::Errno;
 use super::CONNECT_MS;
 use crate::outcome::ProbeError;
 
-/// Connects to `address` with the time limits of a client.
-pub(super) fn dial(address: SocketAddr) -> Result<TcpStream, ProbeError> {
+/// Connects to the first of `addresses` that takes a connection, as clients do, with their time limits.
+pub(super) fn dial(addresses: &[SocketAddr]) -> Result<TcpStream, ProbeError> {
+    let mut last = ProbeError::Fault("no address was found".to_owned());
+    for address in addresses {
+        match connect(*address) {
+            Ok(stream) => return Ok(stream),
+            Err(error) => last = error,
+        }
+    }
+    Err(last)
+}
+
+fn connect(address: SocketAddr) -> Result<TcpStream, ProbeError> {
     let limit = Duration::from_millis(CONNECT_MS.into());
     let stream = TcpStream::connect_timeout(&address, limit).map_err(refused("connect"))?;
     // A missing answer is itself an observation.

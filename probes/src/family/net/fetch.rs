@@ -72,10 +72,12 @@ impl FetchTarget {
     fn direct(&self) -> Result<TcpStream, ProbeError> {
         let bare = self.host.rsplit('@').next().unwrap_or_default();
         let bare = bare.trim_start_matches('[').trim_end_matches(']');
-        let mut found = (bare, self.port).to_socket_addrs().map_err(|error| {
+        // Case does not matter in names (RFC 4343), but it does to musl, which takes /etc/hosts as it is.
+        let name = bare.to_ascii_lowercase();
+        let found = (name.as_str(), self.port).to_socket_addrs().map_err(|error| {
             ProbeError::Refused { call: "getaddrinfo", errno: errno(&error, Errno::ENOENT) }
         })?;
-        dial(found.next().ok_or_else(|| ProbeError::Fault("no address was found".to_owned()))?)
+        dial(&found.collect::<Vec<_>>())
     }
 }
 

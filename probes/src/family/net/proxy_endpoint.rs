@@ -57,22 +57,15 @@ impl ProxyEndpoint {
             Some((account, server)) => (Some(ProxyAccount::parse(account)), server),
             None => (None, authority),
         };
-        match server.to_socket_addrs() {
+        match server.to_ascii_lowercase().to_socket_addrs() {
             Ok(addresses) => Ok(Self { addresses: addresses.collect(), account }),
             Err(error) => Err(ProbeError::Fault(format!("the proxy {server}: {error}"))),
         }
     }
 
-    /// Connects to the first address that takes a connection, as clients do.
+    /// Connects to it.
     pub(super) fn dial(&self) -> Result<TcpStream, ProbeError> {
-        let mut last = ProbeError::Fault("the proxy has no address".to_owned());
-        for address in &self.addresses {
-            match dial(*address) {
-                Ok(stream) => return Ok(stream),
-                Err(error) => last = error,
-            }
-        }
-        Err(last)
+        dial(&self.addresses)
     }
 
     /// Returns the header field that names the account (RFC 7617), with its line end; empty without
