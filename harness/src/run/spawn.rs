@@ -39,7 +39,8 @@ impl Runner<'_> {
             let places = workspace.nested_places(nested, &spawn.cwd)?;
             sys::nest(&mut command, nested, &places).map_err(|e| format!("nested host: {e}"))?;
         }
-        sys::inherit_descriptors(&mut command, self.descriptors(workspace)?);
+        let given = self.descriptors(workspace)?;
+        sys::inherit_descriptors(&mut command, given).map_err(|e| format!("inherit: {e}"))?;
         sys::start_with(&mut command, &self.case.launcher);
         let terms = self.terms(workspace)?;
         let started = Instant::now();

@@ -50,9 +50,18 @@ pub(crate) fn hand_nothing_on() -> io::Result<()> {
 }
 
 /// Makes `command` start with each descriptor open under the number beside it.
-pub(crate) fn inherit_descriptors(command: &mut Command, descriptors: Vec<(RawFd, OwnedFd)>) {
+///
+/// # Errors
+/// The errno of fcntl(2), where no descriptor is left.
+pub(crate) fn inherit_descriptors(
+    command: &mut Command,
+    descriptors: Vec<(RawFd, OwnedFd)>,
+) -> io::Result<()> {
+    let numbers: Vec<RawFd> = descriptors.iter().map(|(number, _)| *number).collect();
+    let apart = descriptors.into_iter().map(|(number, own)| Ok((number, apart(own, &numbers)?)));
+    let descriptors: Vec<(RawFd, OwnedFd)> = apart.collect::<io::Result<_>>()?;
     if descriptors.is_empty() {
-        return;
+        return Ok(());
     }
     // SAFETY: the closure only calls dup2, which is async-signal-safe, on descriptors it owns.
     unsafe {
@@ -65,6 +74,19 @@ pub(crate) fn inherit_descriptors(command: &mut Command, descriptors: Vec<(RawFd
             Ok(())
         });
     }
+    Ok(())
+}
+
+/// Returns `descriptor` under a number that is none of `numbers`: dup2 to the own number would leave it
+/// close-on-exec, and dup2 to another's would close that one.
+fn apart(mut descriptor: OwnedFd, numbers: &[RawFd]) -> io::Result<OwnedFd> {
+    // Open until the end, so that no number comes twice.
+    let mut tried = Vec::new();
+    while numbers.contains(&descriptor.as_raw_fd()) {
+        let next = descriptor.try_clone()?;
+        tried.push(std::mem::replace(&mut descriptor, next));
+    }
+    Ok(descriptor)
 }
 
 /// Has HUP, INT, QUIT and TERM end this process again, as a command expects: a process started in
@@ -192,4 +214,30 @@ pub(crate) fn stands_still(pid: Pid) -> io::Result<bool> {
     Errno::result(unsafe { libc::waitid(libc::P_PID, child, told.as_mut_ptr(), how) })?;
     // SAFETY: zeros are a valid one, and stay where there is nothing to say.
     Ok(unsafe { told.assume_init() }.si_signo == libc::SIGCHLD)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::io::{Seek, Write};
+
+    /// A file that holds `text`, from its start.
+    fn holding(text: &str) -> std::fs::File {
+        let mut file = tempfile::tempfile().unwrap();
+        file.write_all(text.as_bytes()).unwrap();
+        file.rewind().unwrap();
+        file
+    }
+
+    #[test]
+    fn descriptors_arrive_under_the_numbers_of_each_other() {
+        let [first, second, own] = ["first", "second", "own"].map(holding);
+        let [a, b, c] = [&first, &second, &own].map(AsRawFd::as_raw_fd);
+        let mut command = Command::new("bash");
+        command.args(["-c", &format!("cat <&{a}; cat <&{b}; cat <&{c}")]);
+        let given = vec![(b, first.into()), (a, second.into()), (c, own.into())];
+        inherit_descriptors(&mut command, given).unwrap();
+        let output = command.output().unwrap();
+        assert_eq!(String::from_utf8_lossy(&output.stdout), "secondfirstown", "{output:?}");
+    }
 }

@@ -48,7 +48,7 @@ pub(super) fn make(
             .map_err(|errno| why(errno.into()))?;
     let mut command = Command::new(program);
     command.arg(VERB).args([root.as_os_str(), nonce.as_ref()]).args(names).env_clear();
-    sys::inherit_descriptors(&mut command, vec![(HANDS, theirs)]);
+    sys::inherit_descriptors(&mut command, vec![(HANDS, theirs)]).map_err(why)?;
     finish("a network of its own", command, PATIENCE)?;
     let (text, descriptors) = take_over(&ours).map_err(why)?;
     let mut handed = descriptors.into_iter();
