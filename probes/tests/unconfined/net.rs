@@ -320,7 +320,7 @@ fn seqpacket_connect_is_refused_by_another_kind() {
     probe("seqpacket-connect").path(&path).run().refused("EPROTOTYPE", "connect");
 }
 
-/// Case does not matter in a name, whatever the resolver of the C library makes of it.
+/// Case does not matter in a name, also where the resolver of the C library heeds it.
 #[rstest]
 fn fetch_without_a_proxy_goes_by_itself(#[values("127.0.0.1", "LocalHost")] host: &str) {
     let listener = TcpListener::bind("127.0.0.1:0").expect("loopback");

@@ -80,7 +80,7 @@ impl SyscallBroker {
             UnmediatedCall::Link(from, _) if self.type_of(caller, from).is_err() => None,
             UnmediatedCall::Link(_, to) => self.entry_refused(caller, to, Some(false)),
             UnmediatedCall::Move(from, _) if self.type_of(caller, from).is_err() => None,
-            UnmediatedCall::Move(_, to) if self.type_of(caller, to) == Ok(SFlag::S_IFDIR) => None,
+            UnmediatedCall::Move(from, to) if self.replaces_directory(caller, from, to) => None,
             UnmediatedCall::Move(from, to) => self
                 .entry_refused(caller, from, Some(true))
                 .or_else(|| self.entry_refused(caller, to, None)),
@@ -96,6 +96,17 @@ impl SyscallBroker {
     ) -> nix::Result<std::os::fd::OwnedFd> {
         let (base, path) = self.path(caller, at)?;
         PathWalk::new(caller).object(base.as_fd(), &path)
+    }
+
+    /// Returns whether `from`, which is no directory, is to take the place of one, as no host lets it.
+    fn replaces_directory(
+        &self,
+        caller: CallingThread<'_>,
+        from: PathArgument,
+        to: PathArgument,
+    ) -> bool {
+        let is_directory = |at| self.type_of(caller, at) == Ok(SFlag::S_IFDIR);
+        is_directory(to) && !is_directory(from)
     }
 
     /// Returns the type of the object that a name is of, or of the descriptor that stands for it.

@@ -20,6 +20,7 @@ fn furnished(mechanism: &'static str) -> Bed {
         fs::write(bed.ws(name), "text\n").unwrap();
     }
     fs::write(bed.out("f"), "text\n").unwrap();
+    fs::create_dir(bed.out("empty")).unwrap();
     bed.program(&bed.out("tool"), "#!/bin/sh\n");
     let mut git = Command::new("git");
     let made = git.args(["init", "-q"]).arg(bed.ws("")).env("HOME", bed.out("")).status();
@@ -150,4 +151,17 @@ fn a_move_into_a_directory_is_one_event() {
     let paths: Vec<&str> = events.iter().filter_map(|event| event["path"].as_str()).collect();
     assert!(!paths.is_empty());
     assert!(paths.iter().all(|path| Some(*path) == bed.out("a").to_str()), "{paths:?}");
+}
+
+/// A directory takes the place of an empty one, which a file does not.
+#[test]
+fn a_move_of_a_directory_onto_an_empty_one_is_an_event() {
+    let bed = furnished(ORDINARY);
+    let line = "mkdir d; python3 -c \"import os; os.rename('d', '$O/empty')\"";
+    let done = go(&bed, "{}", line, &json!({}));
+    let place = bed.out("empty");
+    let events = done.result["events"].as_array().unwrap();
+    let is_it =
+        |event: &Value| event["path"].as_str() == place.to_str() && event["source"] == "kernel";
+    assert!(events.iter().any(is_it), "{events:?}");
 }

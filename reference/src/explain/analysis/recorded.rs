@@ -218,7 +218,8 @@ const INDEX_LOCK: &str = "index.lock";
 const UNLOGGED: &str = "Log files were not written";
 
 /// Returns whether a file is one that a tool makes if it can, and does without otherwise: git's note of
-/// what it found, byte code, caches, logs, histories and the swap files of an editor. `path` is without what the workspace lies in, too, which
+/// what it found, byte code, caches, logs, histories and the swap files of an editor. `path` is without what
+/// the workspace lies in, too, which
 /// may be a cache itself.
 fn is_optional(path: &Path) -> bool {
     let is_cache = |name: &std::ffi::OsStr| {
