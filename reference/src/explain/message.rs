@@ -53,6 +53,12 @@ static VERBS: LazyLock<Option<Regex>> = LazyLock::new(|| {
 
 /// Bytes of `line` that are a shell's own: its name and where it is.
 pub(super) fn shell_prefix(line: &str) -> usize {
+    // Bash names no line of its own where an interpreter is at fault.
+    if line.contains(": bad interpreter: ")
+        && let Some((shell, _)) = line.split_once(": ").filter(|(first, _)| first.ends_with("sh"))
+    {
+        return shell.len() + 2;
+    }
     SHELL.as_ref().and_then(|shell| shell.find(line)).map_or(0, |found| found.end())
 }
 

@@ -7,7 +7,7 @@ use std::sync::LazyLock;
 use regex::Regex;
 
 use super::super::errno_messages::RefusalClass;
-use super::{AccessKind, DenialRule, FailureAnalysis, RunDenial, deciding_commands, lines};
+use super::{AccessKind, DecidingCommands, DenialRule, FailureAnalysis, RunDenial, lines};
 
 /// Messages about something that was found in no directory, and the files that it may be in.
 const UNFOUND: [(&str, &[&str]); 5] = [
@@ -49,9 +49,9 @@ impl FailureAnalysis<'_> {
     fn interpreter(&self) -> Option<RunDenial> {
         let codes = [NO_PROGRAM, NO_EXECUTABLE];
         self.run.exit_code.filter(|code| codes.contains(code))?;
-        let mut steps = Vec::new();
-        deciding_commands::collect(&self.script, &mut steps);
-        steps.into_iter().rev().find_map(|step| self.closed_program(step.words.first()?))
+        let DecidingCommands { own, feeders } = self.deciders();
+        let mut steps = own.iter().rev().chain(&feeders);
+        steps.find_map(|step| self.closed_program(step.words.first()?))
     }
 
     /// Returns the denial of `program`, or of the interpreter that it names, if it is a script.
