@@ -2,8 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use include_dir::{Dir, include_dir};
-
+use crate::EMBEDDED_FILES;
 use crate::case::CaseFile;
 use crate::protocol::{
     Capabilities, CheckRequest, CompileRequest, DecideAskRequest, EffectiveRequest,
@@ -11,8 +10,6 @@ use crate::protocol::{
     RunResult, SettingsRequest, SettingsRunRequest, StatusRequest, ValidateRequest,
 };
 use crate::requirement::{Requirement, RequirementId};
-
-static FILES: Dir<'_> = include_dir!("$CARGO_MANIFEST_DIR/schema");
 
 /// The address below which the repository's files are served.
 const REPOSITORY: &str = "https://raw.githubusercontent.com/boxproof/boxproof/main/";
@@ -29,18 +26,13 @@ pub fn editor_line(path: &str) -> String {
 
 /// The checked-in schemas of this crate, as built into the program: path and text.
 pub fn published() -> Vec<(String, &'static str)> {
-    let text = |file: &'static include_dir::File<'static>| {
-        Some((format!("cases/schema/{}", file.path().display()), file.contents_utf8()?))
-    };
-    FILES.files().filter_map(text).collect()
+    let files = EMBEDDED_FILES.below("schema");
+    files.map(|(path, text)| (format!("cases/schema/{path}"), text)).collect()
 }
 
 /// The checked-in schema of case files.
 pub(crate) fn of_cases() -> &'static str {
-    FILES
-        .get_file("case.schema.json")
-        .and_then(include_dir::File::contents_utf8)
-        .unwrap_or_default()
+    EMBEDDED_FILES.text("schema/case.schema.json").unwrap_or_default()
 }
 
 /// Every schema this crate publishes, from the types: file name and content.

@@ -3,10 +3,9 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use include_dir::{Dir, include_dir};
 use serde::Deserialize;
 
-static FILES: Dir<'_> = include_dir!("$CARGO_MANIFEST_DIR/sets");
+use crate::EMBEDDED_FILES;
 
 /// The set of one version.
 ///
@@ -66,11 +65,8 @@ impl FrozenSet {
     /// # Errors
     /// When a file is no set; a test reads them all.
     pub fn newest() -> Result<Self, String> {
-        let sets = FILES.files().map(|file| {
-            let text = String::from_utf8_lossy(file.contents());
-            let set: Self = serde_yaml::from_str(&text)
-                .map_err(|error| format!("{}: {error}", file.path().display()))?;
-            Ok(set)
+        let sets = EMBEDDED_FILES.below("sets").map(|(path, text)| {
+            serde_yaml::from_str::<Self>(text).map_err(|error| format!("{path}: {error}"))
         });
         let sets: Vec<Self> = sets.collect::<Result<_, String>>()?;
         let number = |set: &Self| -> Vec<u32> {

@@ -4,9 +4,9 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
 use std::sync::LazyLock;
 
-use include_dir::{Dir, include_dir};
 use sha2::{Digest, Sha256};
 
+use crate::EMBEDDED_FILES;
 use crate::case::{Case, CaseFile, CaseId, CaseStep, Control, Oracle, Row, Twin};
 use crate::load::LoadError;
 use crate::requirement::{RequirementId, RequirementRegistry};
@@ -24,16 +24,16 @@ mod supervised;
 use directories::CorpusDirectories;
 use repair::{RepairedCase, WrittenKeys};
 
-static CORPUS: Dir<'_> = include_dir!("$CARGO_MANIFEST_DIR/corpus");
-static REQUIREMENTS: Dir<'_> = include_dir!("$CARGO_MANIFEST_DIR/requirements");
+/// The directory of the built-in cases.
+const CORPUS: &str = "corpus";
 
-/// The directory of a corpus that holds the corpus's own requirements.
+/// The directory of a corpus that holds the corpus's own requirements, and the one of the built-in ones.
 const REQUIREMENTS_DIR: &str = "requirements";
 
 /// The built-in requirements. What is wrong with them is an error of every suite.
 static BUILT_IN: LazyLock<RequirementRegistry> = LazyLock::new(|| {
     let mut registry = RequirementRegistry::default();
-    requirement::read(&texts(&REQUIREMENTS), &mut registry, &mut Vec::new());
+    requirement::read(&texts(REQUIREMENTS_DIR), &mut registry, &mut Vec::new());
     registry
 });
 
@@ -96,8 +96,8 @@ impl Suite {
     /// As [`Self::survey_embedded`], with the cases of those files alone whose path without its
     /// extension, the id of the cases or its beginning, passes `reads`.
     pub fn survey_embedded_part(reads: impl Fn(&str) -> bool) -> (Self, Vec<LoadError>) {
-        let requirements = [&CorpusTexts::new(), &texts(&REQUIREMENTS)];
-        Self::assemble(EMBEDDED.to_owned(), texts(&CORPUS), requirements, reads)
+        let requirements = [&CorpusTexts::new(), &texts(REQUIREMENTS_DIR)];
+        Self::assemble(EMBEDDED.to_owned(), texts(CORPUS), requirements, reads)
     }
 
     /// Returns whether the suite is the one built into the program.
@@ -134,7 +134,7 @@ impl Suite {
     pub fn survey<P: AsRef<Path>>(dirs: &[P]) -> (Self, Vec<LoadError>) {
         let CorpusDirectories { cases, requirements, places, mut errors } =
             CorpusDirectories::read(dirs);
-        let built_in = texts(&REQUIREMENTS);
+        let built_in = texts(REQUIREMENTS_DIR);
         let (suite, found) =
             Self::assemble(directories::source(dirs), cases, [&built_in, &requirements], |_| true);
         let at_its_place = |error: LoadError| LoadError {
@@ -209,19 +209,9 @@ fn whole((suite, errors): (Suite, Vec<LoadError>)) -> Result<Suite, Vec<LoadErro
     if errors.is_empty() { Ok(suite) } else { Err(errors) }
 }
 
-fn texts(dir: &Dir<'_>) -> BTreeMap<PathBuf, String> {
-    let mut found = BTreeMap::new();
-    for entry in dir.entries() {
-        match entry {
-            include_dir::DirEntry::Dir(dir) => found.extend(texts(dir)),
-            include_dir::DirEntry::File(file) if is_yaml(file.path()) => {
-                let text = String::from_utf8_lossy(file.contents()).into_owned();
-                found.insert(file.path().to_owned(), text);
-            }
-            include_dir::DirEntry::File(_) => {}
-        }
-    }
-    found
+fn texts(directory: &str) -> CorpusTexts {
+    let files = EMBEDDED_FILES.below(directory).map(|(path, text)| (PathBuf::from(path), text));
+    files.filter(|(path, _)| is_yaml(path)).map(|(path, text)| (path, text.to_owned())).collect()
 }
 
 fn is_yaml(path: &Path) -> bool {

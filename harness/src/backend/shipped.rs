@@ -1,16 +1,21 @@
 //! The manifests built into the program.
 
 use std::collections::BTreeMap;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
+use std::sync::LazyLock;
 
-use boxproof_cases::Capability;
 use boxproof_cases::load::{LoadError, parse};
-use include_dir::{Dir, include_dir};
+use boxproof_cases::{Capability, EmbeddedFiles};
 use serde::de::DeserializeOwned;
 
 use super::{DoubleReply, Manifest, ManifestKind};
 
-static BACKENDS: Dir<'_> = include_dir!("$CARGO_MANIFEST_DIR/backends");
+static BACKENDS: LazyLock<EmbeddedFiles> = LazyLock::new(|| {
+    EmbeddedFiles::unpack(include_bytes!(concat!(env!("OUT_DIR"), "/backends.deflate")))
+});
+
+/// The directory of the manifests.
+const DIRECTORY: &str = "backends";
 
 /// The suffix of a file of known failures.
 const KNOWN: &str = ".known";
@@ -27,9 +32,7 @@ pub(super) struct ShippedManifest {
 
 /// The name of every shipped manifest, sorted.
 pub fn names() -> Vec<&'static str> {
-    let stems = BACKENDS
-        .files()
-        .filter_map(|file| file.path().file_name()?.to_str()?.strip_suffix(".yaml"));
+    let stems = BACKENDS.below(DIRECTORY).filter_map(|(file, _)| file.strip_suffix(".yaml"));
     let mut names: Vec<_> =
         stems.filter(|stem| !stem.ends_with(KNOWN) && !LISTS.contains(stem)).collect();
     names.sort_unstable();
@@ -54,8 +57,8 @@ pub fn doubles() -> Vec<&'static str> {
 
 /// The shipped manifest called `name`.
 pub(super) fn find(name: &str) -> Option<ShippedManifest> {
-    let text = |file: &str| BACKENDS.get_file(file)?.contents_utf8();
-    let at = |file: &str| PathBuf::from("backends").join(file);
+    let text = |file: &str| BACKENDS.text(&format!("{DIRECTORY}/{file}"));
+    let at = |file: &str| Path::new(DIRECTORY).join(file);
     let (file, known) = (format!("{name}.yaml"), format!("{name}{KNOWN}.yaml"));
     if name.ends_with(KNOWN) || LISTS.contains(&name) {
         return None;
@@ -89,6 +92,6 @@ pub fn pinned_versions() -> Result<BTreeMap<String, BTreeMap<String, String>>, L
 }
 
 fn list<T: DeserializeOwned>(name: &str) -> Result<T, LoadError> {
-    let text = BACKENDS.get_file(name).and_then(|file| file.contents_utf8()).unwrap_or_default();
-    parse(&PathBuf::from("backends").join(name), text)
+    let file = format!("{DIRECTORY}/{name}");
+    parse(Path::new(&file), BACKENDS.text(&file).unwrap_or_default())
 }
