@@ -67,8 +67,13 @@ impl From<String> for ArmError {
 }
 
 /// Executes one arm of `case`, which plays no receipts channel, and says what was seen. Nothing of it is left afterwards.
-pub fn run_arm(case: &Case, kind: ArmKind, backend: &Backend, scene: &ArmContext<'_>) -> ArmRecord {
-    let arm = attempt(case, kind, backend, scene);
+pub fn run_arm(
+    case: &Case,
+    kind: ArmKind,
+    backend: &Backend,
+    context: &ArmContext<'_>,
+) -> ArmRecord {
+    let arm = attempt(case, kind, backend, context);
     sweep::kill_children(&[]);
     match arm {
         Ok(report) => ArmRecord::Done(Box::new(report)),
@@ -81,20 +86,21 @@ fn attempt(
     case: &Case,
     kind: ArmKind,
     backend: &Backend,
-    scene: &ArmContext<'_>,
+    context: &ArmContext<'_>,
 ) -> Result<ArmReport, ArmError> {
     let residue = residue(backend)?;
     if let Some(why) = unasked::reason(case, kind, backend) {
         return Err(ArmError::Inexpressible(why.to_owned()));
     }
-    let root = scene.directory.join(ArmNames::for_run(scene.run_id).root);
-    let mut workspace = ArmWorkspace::lay_out(case, &root, scene.probe, scene.run_id)?;
+    let root = context.directory.join(ArmNames::for_run(context.run_id).root);
+    let mut workspace = ArmWorkspace::lay_out(case, &root, context.probe, context.run_id)?;
     let baseline = baseline(case, &workspace);
-    let mounts = (baseline.mounts.as_str(), scene.own_mounts);
+    let mounts = (baseline.mounts.as_str(), context.own_mounts);
     let before = oracle::HostBefore::observe_host(case, &workspace, mounts)?;
     let uid = nix::unistd::geteuid().as_raw();
     let shared = SharedObjects::before_arm();
-    let mut runner = Runner { case, kind, backend, scene, uid, state: 0, stalled: Cell::default() };
+    let mut runner =
+        Runner { case, kind, backend, context, uid, state: 0, stalled: Cell::default() };
     let limits = shortage::LimitCounters::read();
     let started = Instant::now();
     let broken = runner.prelude(&mut workspace)?;
@@ -181,7 +187,7 @@ struct Runner<'a> {
     case: &'a Case,
     kind: ArmKind,
     backend: &'a Backend,
-    scene: &'a ArmContext<'a>,
+    context: &'a ArmContext<'a>,
     /// The user that the backend runs as.
     uid: u32,
     /// The number of launches; each has a state directory of its own.
@@ -297,7 +303,7 @@ impl Runner<'_> {
         let mut around = WatchInputs {
             listeners: &mut workspace.listeners,
             terminal: workspace.terminal.as_mut(),
-            boss: self.scene.boss,
+            boss: self.context.boss,
             settled: false,
             stalled: Duration::ZERO,
             disk,
@@ -429,7 +435,7 @@ impl Runner<'_> {
             state: &state,
             home: &home,
             uid: self.uid,
-            probe: self.scene.probe,
+            probe: self.context.probe,
             unprotects: unasked::unprotects(self, (step, request), workspace)?,
             base_env: &env,
             documents: documents.as_ref(),

@@ -116,7 +116,7 @@ fn serve(
     birthright: &WorkerContext<'_>,
     place: &WorkerPlace,
 ) -> std::io::Result<()> {
-    let scene = ArmContext {
+    let context = ArmContext {
         directory: place.directory.path(),
         probe: &birthright.probe.path,
         run_id: birthright.run_id,
@@ -133,7 +133,7 @@ fn serve(
         let Some(job) = birthright.order.jobs.get(number) else { continue };
         held.restore()?;
         let times = held.times();
-        let mut arm = execute(job, birthright, &scene);
+        let mut arm = execute(job, birthright, &context);
         if held.were_closed(&times) {
             name_who_closed(&mut arm, birthright.order);
         }
@@ -187,7 +187,7 @@ fn is_half_seen(report: &ArmReport) -> bool {
     !report.unseen.is_empty() || report.oracles.iter().any(|reading| reading.unread)
 }
 
-fn execute(job: &ArmJob, birthright: &WorkerContext<'_>, scene: &ArmContext<'_>) -> ExecutedArm {
+fn execute(job: &ArmJob, birthright: &WorkerContext<'_>, context: &ArmContext<'_>) -> ExecutedArm {
     let WorkerContext { order, probe, .. } = birthright;
     let (case, backend) = (&order.cases[job.case], &order.backends[job.backend]);
     let distrust = || probe.change().map(|change| format!("{change}{}", order.suspects()));
@@ -195,9 +195,9 @@ fn execute(job: &ArmJob, birthright: &WorkerContext<'_>, scene: &ArmContext<'_>)
         return ExecutedArm::fault(case, why);
     }
     if let Some(channel) = case.channel() {
-        return ExecutedArm::Channel(receipts::attend(case, channel, job.arm, backend, scene));
+        return ExecutedArm::Channel(receipts::attend(case, channel, job.arm, backend, context));
     }
-    let run = || run_arm(case, job.arm, backend, scene);
+    let run = || run_arm(case, job.arm, backend, context);
     let mut arm = match order.confirms_strays && job.arm != ArmKind::Control {
         true => strays::confirm(run),
         false => run(),

@@ -144,25 +144,25 @@ pub(crate) fn explain(run: &CompletedRun<'_>, look: HostLookup<'_>) -> Option<Bl
         ));
     }
     run.exit_code?;
-    let scene = FailureAnalysis::new(run, look);
-    Some(blocked_by(&scene, &scene.cause()?, run))
+    let analysis = FailureAnalysis::new(run, look);
+    Some(blocked_by(&analysis, &analysis.cause()?, run))
 }
 
 /// Returns the explanation of a command of which the program was not executed, if the policy closes it.
 pub(crate) fn explain_unstarted(run: &CompletedRun<'_>, look: HostLookup<'_>) -> Option<Blocked> {
-    let scene = FailureAnalysis::new(run, look);
-    let denial = scene.unstarted()?;
-    Some(blocked_by(&scene, &FailureCause { denial, also: Vec::new() }, run))
+    let analysis = FailureAnalysis::new(run, look);
+    let denial = analysis.unstarted()?;
+    Some(blocked_by(&analysis, &FailureCause { denial, also: Vec::new() }, run))
 }
 
 fn blocked_by(
-    scene: &FailureAnalysis<'_>,
+    analysis: &FailureAnalysis<'_>,
     cause: &FailureCause,
     run: &CompletedRun<'_>,
 ) -> Blocked {
     let FailureCause { denial, also } = cause;
     let also = also.iter().map(|denial| beside(denial, run.secrets)).collect();
-    let action = hidden(run.dialect.action(&scene.remedy(denial)), run.secrets);
+    let action = hidden(run.dialect.action(&analysis.remedy(denial)), run.secrets);
     let suggested_action = Some(action).filter(|_| !fault!("explain.no-action"));
     Blocked { also, suggested_action, ..describe_denial(denial, run.secrets) }
 }

@@ -357,8 +357,8 @@ fn carry_out(
 ) -> Result<AttemptedRun, Refusal> {
     let live = order.run.events_fd.map(LiveStream::open).transpose()?;
     let secrets = reasons::secrets(order);
-    let scene = reasons::scene(order, &held, &secrets);
-    let mut collector = DenialCollector::new(EventJudge::new(&scene), live);
+    let explained_run = reasons::explained_run(order, &held, &secrets);
+    let mut collector = DenialCollector::new(EventJudge::new(&explained_run), live);
     // Prepare: the mechanism's resources, then what goes to the inner stage, then our ends of it.
     let prepared = mechanism(name).prepare(order, plan)?;
     let plan = &*prepared.plan();

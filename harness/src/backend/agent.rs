@@ -131,8 +131,8 @@ impl AgentDialogue {
     ///
     /// # Errors
     /// A template that cannot be rendered, or is no JSON object.
-    pub(super) fn rendered(&self, scene: &minijinja::Value) -> Result<Self, LaunchError> {
-        let arguments = template::text(&self.arguments, scene)?;
+    pub(super) fn rendered(&self, context: &minijinja::Value) -> Result<Self, LaunchError> {
+        let arguments = template::text(&self.arguments, context)?;
         let read = serde_json::from_str::<serde_json::Map<String, serde_json::Value>>(&arguments);
         read.map_err(|error| LaunchError::fault(format!("no JSON object: {error}")))?;
         Ok(Self { arguments, ..self.clone() })

@@ -174,16 +174,16 @@ pub(super) fn spawn_by_manifest(
     request: &RunRequest,
     ctx: &LaunchContext<'_>,
 ) -> Result<SpawnPlan, LaunchError> {
-    let scene = context::template_context(program, request, ctx)?;
+    let context = context::template_context(program, request, ctx)?;
     for rule in &manifest.inexpressible {
-        let holds = template::holds(&rule.when, &scene);
+        let holds = template::holds(&rule.when, &context);
         if holds.map_err(|error| error.about("inexpressible"))? {
             return Err(LaunchError::Inexpressible(rule.reason.clone()));
         }
     }
     let mut spawn = plain(request, ctx);
     if let Some(agent) = &manifest.agent {
-        let agent = agent.rendered(&scene).map_err(|error| error.about("agent.arguments"))?;
+        let agent = agent.rendered(&context).map_err(|error| error.about("agent.arguments"))?;
         let job =
             serde_json::to_vec(&agent).map_err(|error| LaunchError::fault(error.to_string()))?;
         let file = ctx.state.join("agent.json");
@@ -191,26 +191,26 @@ pub(super) fn spawn_by_manifest(
         spawn.files.push((file, job));
     }
     spawn.argv.push(program.into());
-    let argv = template::argv(&manifest.argv, &scene);
+    let argv = template::argv(&manifest.argv, &context);
     spawn.argv.extend(argv.map_err(|error| error.about("argv"))?);
     if manifest.passes_env {
         spawn.env.extend(request.policy.env.set.clone());
     }
     for (name, value) in &manifest.env {
-        let value = template::text(value, &scene).map_err(|error| error.about("env"))?;
+        let value = template::text(value, &context).map_err(|error| error.about("env"))?;
         spawn.env.insert(name.clone(), value);
     }
     for file in &manifest.files {
-        let text = |text| template::text(text, &scene).map_err(|error| error.about("files"));
+        let text = |text| template::text(text, &context).map_err(|error| error.about("files"));
         spawn.files.push((text(&file.path)?.into(), text(&file.content)?.into_bytes()));
     }
-    spawn.besides = besides(manifest, &scene)?;
-    spawn.set_up = steps(&manifest.set_up, &scene).map_err(|error| error.about("set_up"))?;
-    let tear_down = steps(&manifest.tear_down, &scene);
+    spawn.besides = besides(manifest, &context)?;
+    spawn.set_up = steps(&manifest.set_up, &context).map_err(|error| error.about("set_up"))?;
+    let tear_down = steps(&manifest.tear_down, &context);
     spawn.tear_down = tear_down.map_err(|error| error.about("tear_down"))?;
     Ok(SpawnPlan {
         exits: Some(manifest.exits.clone()),
-        noise: manifest.noise.rendered(&scene).map_err(|error| error.about("noise"))?,
+        noise: manifest.noise.rendered(&context).map_err(|error| error.about("noise"))?,
         undivided: manifest.agent.is_some(),
         stop: manifest.stop.clone(),
         residue: manifest.residue.clone(),
@@ -224,7 +224,7 @@ const OCCUPIED: [&str; 5] = ["EEXIST", "EISDIR", "ENOTDIR", "ENOTEMPTY", "EBUSY"
 /// Errnos that are refusals besides, as the manifest says of this policy.
 fn besides(
     manifest: &Manifest,
-    scene: &minijinja::Value,
+    context: &minijinja::Value,
 ) -> Result<Vec<&'static str>, LaunchError> {
     let mut all = Vec::new();
     let said = [
@@ -235,7 +235,7 @@ fn besides(
         if when.is_empty() {
             continue;
         }
-        if template::holds(when, scene).map_err(|error| error.about(field))? {
+        if template::holds(when, context).map_err(|error| error.about(field))? {
             all.extend(errnos);
         }
     }
@@ -246,7 +246,7 @@ fn besides(
 /// with a PATH that leads elsewhere.
 fn steps(
     templates: &[String],
-    scene: &minijinja::Value,
+    context: &minijinja::Value,
 ) -> Result<Vec<Vec<OsString>>, LaunchError> {
     let found = |mut argv: Vec<OsString>| {
         let here = argv.first().and_then(|name| program::find(name.to_str()?));
@@ -254,7 +254,7 @@ fn steps(
         argv.iter_mut().zip(here).for_each(|(name, path)| *name = path.into());
         argv
     };
-    templates.iter().map(|step| template::argv(step, scene).map(found)).collect()
+    templates.iter().map(|step| template::argv(step, context).map(found)).collect()
 }
 
 /// Returns the launch that every backend has: the launcher's environment and the command's working

@@ -53,9 +53,9 @@ impl NoisePattern {
         }
     }
 
-    fn rendered(&self, scene: &minijinja::Value) -> Result<Self, LaunchError> {
+    fn rendered(&self, context: &minijinja::Value) -> Result<Self, LaunchError> {
         let Self::Stretch { from, to } = self else { return Ok(self.clone()) };
-        Ok(Self::Stretch { from: from.clone(), to: template::text(to, scene)? })
+        Ok(Self::Stretch { from: from.clone(), to: template::text(to, context)? })
     }
 }
 
@@ -64,9 +64,9 @@ impl BackendNoise {
     ///
     /// # Errors
     /// A template that cannot be rendered.
-    pub(super) fn rendered(&self, scene: &minijinja::Value) -> Result<Self, LaunchError> {
+    pub(super) fn rendered(&self, context: &minijinja::Value) -> Result<Self, LaunchError> {
         let all = |sounds: &[NoisePattern]| -> Result<Vec<NoisePattern>, LaunchError> {
-            sounds.iter().map(|sound| sound.rendered(scene)).collect()
+            sounds.iter().map(|sound| sound.rendered(context)).collect()
         };
         Ok(Self { stdout: all(&self.stdout)?, stderr: all(&self.stderr)? })
     }
@@ -142,8 +142,8 @@ mod tests {
              {from: '[0-9] ends', to: \"\\n\"}]",
         )
         .unwrap();
-        let scene = minijinja::context! { command => ["a\nb"] };
-        let noise = noise.rendered(&scene).unwrap();
+        let context = minijinja::context! { command => ["a\nb"] };
+        let noise = noise.rendered(&context).unwrap();
         assert_eq!(BackendNoise::strip(&noise.stdout, stream), rest);
     }
 }

@@ -135,10 +135,10 @@ impl ChannelCommands {
     ///
     /// # Errors
     /// Returns an error when the template cannot be rendered.
-    pub fn argv(&self, template: &str, scene: &Value) -> Result<Vec<OsString>, String> {
+    pub fn argv(&self, template: &str, context: &Value) -> Result<Vec<OsString>, String> {
         let mut argv = vec![OsString::from(&self.program)];
         argv.extend(self.prefix.iter().map(Into::into));
-        argv.extend(template::argv(template, scene).map_err(|error| error.to_string())?);
+        argv.extend(template::argv(template, context).map_err(|error| error.to_string())?);
         Ok(argv)
     }
 
@@ -146,11 +146,11 @@ impl ChannelCommands {
     ///
     /// # Errors
     /// Returns an error when the template does not render one path.
-    pub fn public_key(&self, scene: &Value) -> Result<Option<PathBuf>, String> {
+    pub fn public_key(&self, context: &Value) -> Result<Option<PathBuf>, String> {
         if self.parts.public_key.is_empty() {
             return Ok(None);
         }
-        let words = template::argv(&self.parts.public_key, scene);
+        let words = template::argv(&self.parts.public_key, context);
         match &words.map_err(|error| error.to_string())?[..] {
             [path] => Ok(Some(path.into())),
             words => Err(format!("receipts.public_key: {} lines; one path is needed", words.len())),

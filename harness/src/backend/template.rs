@@ -42,8 +42,8 @@ static ARGUMENTS: LazyLock<Environment<'static>> = LazyLock::new(|| {
 });
 
 /// The arguments that `template` renders.
-pub(super) fn argv(template: &str, scene: &Value) -> Result<Vec<OsString>, LaunchError> {
-    let rendered = ARGUMENTS.render_str(template, scene).map_err(|error| broken(&error))?;
+pub(super) fn argv(template: &str, context: &Value) -> Result<Vec<OsString>, LaunchError> {
+    let rendered = ARGUMENTS.render_str(template, context).map_err(|error| broken(&error))?;
     let mut arguments = Vec::new();
     for line in rendered.split('\n') {
         arguments.extend(arguments_of(line.trim()).map_err(LaunchError::fault)?);
@@ -52,14 +52,14 @@ pub(super) fn argv(template: &str, scene: &Value) -> Result<Vec<OsString>, Launc
 }
 
 /// The text that `template` renders, layout and all.
-pub(super) fn text(template: &str, scene: &Value) -> Result<String, LaunchError> {
-    TEXTS.render_str(template, scene).map_err(|error| broken(&error))
+pub(super) fn text(template: &str, context: &Value) -> Result<String, LaunchError> {
+    TEXTS.render_str(template, context).map_err(|error| broken(&error))
 }
 
 /// Returns whether `expression` holds.
-pub(super) fn holds(expression: &str, scene: &Value) -> Result<bool, LaunchError> {
+pub(super) fn holds(expression: &str, context: &Value) -> Result<bool, LaunchError> {
     let compiled = TEXTS.compile_expression(expression).map_err(|error| broken(&error))?;
-    match compiled.eval(scene) {
+    match compiled.eval(context) {
         Ok(value) if value.is_undefined() => {
             Err(LaunchError::fault(format!("`{expression}` asks for what is not there")))
         }
@@ -285,8 +285,8 @@ mod tests {
 
     fn render(template: &str, x: &str) -> Vec<String> {
         let list = vec![x, "", "b c"];
-        let scene = context! { x, list, nothing => Vec::<String>::new(), yes => true, n => 7 };
-        let argv = argv(template, &scene).unwrap();
+        let context = context! { x, list, nothing => Vec::<String>::new(), yes => true, n => 7 };
+        let argv = argv(template, &context).unwrap();
         argv.into_iter().map(|argument| argument.into_string().unwrap()).collect()
     }
 
@@ -330,9 +330,9 @@ mod tests {
     #[case("{{ none }}", "kind none is no argument")]
     #[case("{{ holes }}", "kind none is no argument")]
     fn what_is_no_argument_is_an_error(#[case] template: &str, #[case] message: &str) {
-        let scene =
+        let context =
             context! { list => ["a", "b"], map => context! { a => 1 }, holes => [Some(1), None] };
-        let error = argv(template, &scene).unwrap_err();
+        let error = argv(template, &context).unwrap_err();
         assert!(error.to_string().contains(message), "{error}");
     }
 
@@ -389,9 +389,9 @@ mod tests {
 
     #[test]
     fn texts_keep_their_layout_and_json_is_json() {
-        let scene = context! { path => "/a \"b\"\n" };
+        let context = context! { path => "/a \"b\"\n" };
         assert_eq!(
-            text("{\"p\": {{ path | json }}}\n", &scene).unwrap(),
+            text("{\"p\": {{ path | json }}}\n", &context).unwrap(),
             "{\"p\": \"/a \\\"b\\\"\\n\"}\n"
         );
     }
@@ -401,16 +401,16 @@ mod tests {
     #[case("nothing", false)]
     #[case("x == 'x' and list is not defined", false)]
     fn expressions_hold_or_not(#[case] expression: &str, #[case] expected: bool) {
-        let scene = context! { x => "x", list => ["a"], nothing => Vec::<String>::new() };
-        assert_eq!(holds(expression, &scene).unwrap(), expected);
+        let context = context! { x => "x", list => ["a"], nothing => Vec::<String>::new() };
+        assert_eq!(holds(expression, &context).unwrap(), expected);
     }
 
     #[test]
     fn an_expression_that_asks_for_nothing_known_is_an_error() {
         assert!(holds("nope.member", &context! {}).is_err());
-        let scene = context! { policy => context! { mode => "x" } };
+        let context = context! { policy => context! { mode => "x" } };
         for expression in ["policy.mod", "policy.mod == 'x'", "policy.mod | reject('eq', 'x')"] {
-            assert!(holds(expression, &scene).is_err(), "{expression}");
+            assert!(holds(expression, &context).is_err(), "{expression}");
         }
     }
 

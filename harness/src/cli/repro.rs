@@ -123,8 +123,8 @@ fn question(
     args: &ReproArgs,
 ) -> Result<i32, CliFailure> {
     let (directory, probe) = scene_of(ArmKind::Confined, scratch)?;
-    let scene = render_context(&directory, &probe, scratch);
-    let (rendered, request) = render_question(case, &scene)
+    let context = render_context(&directory, &probe, scratch);
+    let (rendered, request) = render_question(case, &context)
         .map_err(|error| CliFailure::usage(format!("{}: {error}", case.id)))?;
     let (arm, rendered, control) = (ArmKind::Confined, &rendered, None);
     let subject = ScriptSubject { case, suite, backend, arm, rendered, control, uid };
@@ -169,8 +169,8 @@ fn rendered(
     (scratch, uid): (&ScratchDirectory, u32),
 ) -> Result<RenderedArm, CliFailure> {
     let (directory, probe) = scene_of(arm, scratch)?;
-    let scene = render_context(&directory, &probe, scratch);
-    render(case, arm, backend, &scene, uid)
+    let context = render_context(&directory, &probe, scratch);
+    render(case, arm, backend, &context, uid)
         .map_err(|error| CliFailure::usage(format!("{}: {error}", case.id)))
 }
 

@@ -68,7 +68,7 @@ pub fn attend(
     channel: &Channel,
     kind: ArmKind,
     backend: &Backend,
-    scene: &ArmContext<'_>,
+    context: &ArmContext<'_>,
 ) -> ArmRecord<ChannelObservation> {
     let expect = match &case.expect.decision {
         ExpectedDecision::Receipts(expect) => expect,
@@ -87,8 +87,8 @@ pub fn attend(
         },
     };
     let limit = Duration::from_millis(case.timeout_ms);
-    let root = scene.directory.join("arm");
-    let attended = nonce(scene).and_then(|nonce| {
+    let root = context.directory.join("arm");
+    let attended = nonce(context).and_then(|nonce| {
         std::fs::create_dir_all(&root).map_err(|error| format!("{}: {error}", root.display()))?;
         let act = ChannelAct { channel, expect, root: &root, nonce: &nonce, limit };
         let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build();
@@ -118,9 +118,9 @@ fn channel_arm(seen: ChannelObservation) -> ArmRecord<ChannelObservation> {
     ArmRecord::Done(Box::new(seen))
 }
 
-fn nonce(scene: &ArmContext<'_>) -> Result<String, String> {
+fn nonce(context: &ArmContext<'_>) -> Result<String, String> {
     let random = sys::random::<8>().map_err(|error| error.to_string())?;
-    Ok(format!("{}-{random}", scene.run_id))
+    Ok(format!("{}-{random}", context.run_id))
 }
 
 /// The play of one arm.

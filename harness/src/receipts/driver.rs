@@ -297,14 +297,14 @@ impl StepDriver {
             boxproof_cases::case::GivenHash::Right => chain.final_hash.clone(),
             boxproof_cases::case::GivenHash::Wrong => wrong(),
         });
-        let scene = context! {
+        let context = context! {
             key, file => file.display().to_string(), strict => step.strict,
             expected_length => step.expected_length.map(|n| n.to_string()).unwrap_or_default(),
             expected_final_hash => hash.unwrap_or_default(),
             require_terminal => step.require_terminal, provenance => step.provenance,
             response_bodies => bodies.map(|file| file.display().to_string()).unwrap_or_default(),
         };
-        let finished = stack.verify(&scene).await?;
+        let finished = stack.verify(&context).await?;
         let body = format!("{}{}", finished.out, finished.err);
         let exit = finished.status.code();
         self.answered(number, vec![ChannelAnswer { body, exit, ..ChannelAnswer::default() }]);

@@ -217,7 +217,7 @@ impl ChannelStack {
 
     /// Returns the key that receipts must be signed for: the one that the manifest names, or ours.
     fn published(&self, words: &TemplateValues<'_>) -> Result<VerifyingKey, String> {
-        let Some(file) = self.callable.public_key(&self.scene(words))? else {
+        let Some(file) = self.callable.public_key(&self.context(words))? else {
             return Ok(self.key.verifying_key());
         };
         let fault = |error: String| format!("receipts.public_key: {}: {error}", file.display());
@@ -312,10 +312,10 @@ impl ChannelStack {
     }
 
     fn argv(&self, template: &str, words: &TemplateValues<'_>) -> Result<Vec<OsString>, String> {
-        self.callable.argv(template, &self.scene(words))
+        self.callable.argv(template, &self.context(words))
     }
 
-    fn scene(&self, words: &TemplateValues<'_>) -> minijinja::Value {
+    fn context(&self, words: &TemplateValues<'_>) -> minijinja::Value {
         let ca = match words.sandbox {
             "" => self.at("ca.pem"),
             id => self.root.join(format!("box-{id}")).join("ca.pem").display().to_string(),
@@ -366,12 +366,12 @@ impl ChannelStack {
         !self.callable.parts.verify.is_empty()
     }
 
-    /// Runs the verifier; the scene has the values of its template.
+    /// Runs the verifier; the context has the values of its template.
     ///
     /// # Errors
     /// A verifier that cannot be run.
-    pub async fn verify(&mut self, scene: &minijinja::Value) -> Result<FinishedProcess, String> {
-        let argv = self.callable.argv(&self.callable.parts.verify, scene)?;
+    pub async fn verify(&mut self, context: &minijinja::Value) -> Result<FinishedProcess, String> {
+        let argv = self.callable.argv(&self.callable.parts.verify, context)?;
         self.finish("verify", &argv).await
     }
 

@@ -69,10 +69,10 @@ pub fn token(variable: &str) -> String {
 /// The part that cannot be laid out, or a case that is no question.
 pub fn render_question(
     case: &Case,
-    scene: &ArmContext<'_>,
+    context: &ArmContext<'_>,
 ) -> Result<(RenderedArm, String), RenderError> {
-    let root = scene.directory.join(ArmNames::for_run(scene.run_id).root);
-    let workspace = ArmWorkspace::lay_out(case, &root, scene.probe, scene.run_id)?;
+    let root = context.directory.join(ArmNames::for_run(context.run_id).root);
+    let workspace = ArmWorkspace::lay_out(case, &root, context.probe, context.run_id)?;
     let request = super::query::request(&[case], &workspace)?;
     Ok((RenderedArm { vars: workspace.vars.clone(), steps: Vec::new() }, request))
 }
@@ -86,16 +86,16 @@ pub fn render(
     case: &Case,
     kind: ArmKind,
     backend: &Backend,
-    scene: &ArmContext<'_>,
+    context: &ArmContext<'_>,
     uid: u32,
 ) -> Result<RenderedArm, RenderError> {
-    let root = scene.directory.join(ArmNames::for_run(scene.run_id).root);
-    let mut workspace = ArmWorkspace::lay_out(case, &root, scene.probe, scene.run_id)?;
+    let root = context.directory.join(ArmNames::for_run(context.run_id).root);
+    let mut workspace = ArmWorkspace::lay_out(case, &root, context.probe, context.run_id)?;
     for name in LATE.into_iter().filter(|name| case.uses(name)) {
         workspace.vars.set(name, token(name));
     }
     let mut runner =
-        Runner { case, kind, backend, scene, uid, state: 0, stalled: Default::default() };
+        Runner { case, kind, backend, context, uid, state: 0, stalled: Default::default() };
     let mut steps = Vec::new();
     for step in &case.steps {
         let line = commandline(&step.act, &workspace.vars, workspace.names())?;

@@ -25,7 +25,7 @@ impl Runner<'_> {
         workspace: &ArmWorkspace,
     ) -> Result<Result<WatchedChild, ProcessExit>, ArmError> {
         let argv = match self.case.launcher.apart {
-            true => launcher::wrap(self.scene.probe, &spawn.argv),
+            true => launcher::wrap(self.context.probe, &spawn.argv),
             false => spawn.argv.clone(),
         };
         let mut command = Command::new(&argv[0]);

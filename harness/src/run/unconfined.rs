@@ -24,7 +24,7 @@ impl Runner<'_> {
         let command = request.run.command.to_argv();
         let argv = match self.case.control {
             Control::PrivateNs => {
-                private_ns::wrap(self.scene.probe, &request.policy.deny_read, &command)
+                private_ns::wrap(self.context.probe, &request.policy.deny_read, &command)
             }
             _ => command.into_iter().map(Into::into).collect(),
         };

@@ -28,21 +28,21 @@ fn manifest(name: &str) -> Manifest {
 }
 
 /// A workspace with a few things in it, and the policies about them.
-struct Scene {
+struct PolicyFixture {
     dir: TempDir,
 }
 
-impl Scene {
+impl PolicyFixture {
     fn new() -> Self {
-        let scene = Self { dir: tempfile::tempdir().unwrap() };
+        let fixture = Self { dir: tempfile::tempdir().unwrap() };
         for directory in ["w/.git", "w/.claude", "w/conf/deep", "extra", "tmp", "state"] {
-            std::fs::create_dir_all(scene.at(directory)).unwrap();
+            std::fs::create_dir_all(fixture.at(directory)).unwrap();
         }
-        std::fs::create_dir(scene.at("dangling")).unwrap();
-        symlink("nowhere", scene.at("dangling/.bashrc")).unwrap();
-        std::fs::write(scene.at("w/secret"), "s").unwrap();
-        std::fs::write(scene.at("w/conf/deep/key"), "k").unwrap();
-        scene
+        std::fs::create_dir(fixture.at("dangling")).unwrap();
+        symlink("nowhere", fixture.at("dangling/.bashrc")).unwrap();
+        std::fs::write(fixture.at("w/secret"), "s").unwrap();
+        std::fs::write(fixture.at("w/conf/deep/key"), "k").unwrap();
+        fixture
     }
 
     fn at(&self, path: &str) -> PathBuf {
@@ -112,7 +112,7 @@ impl Scene {
         }
     }
 
-    /// Replaces the members of policy and run that `over` (JSON) names; `@` is the scene's
+    /// Replaces the members of policy and run that `over` (JSON) names; `@` is the fixture's
     /// directory.
     fn overlay(&self, request: &mut RunRequest, over: &str) {
         let over = over.replace('@', self.dir.path().to_str().unwrap());
@@ -125,7 +125,7 @@ impl Scene {
         *request = serde_json::from_value(whole).unwrap();
     }
 
-    /// Returns the arguments in one line, with the scene's directory written as `@`.
+    /// Returns the arguments in one line, with the fixture's directory written as `@`.
     fn line(&self, uid: u32, edit: impl FnOnce(&mut RunRequest)) -> String {
         let spawn = self.launch(uid, &["true"], edit).unwrap();
         let words = spawn.argv.iter().map(|word| word.to_str().unwrap());
@@ -142,7 +142,7 @@ const TAIL: &str = " --die-with-parent --new-session --clearenv --setenv A 1 --c
 #[case::ordinary(1500, "")]
 #[case::root(0, AS_ROOT)]
 fn bubblewrap_renders_the_default_policy(#[case] uid: u32, #[case] as_root: &str) {
-    let line = Scene::new().line(uid, |_| ());
+    let line = PolicyFixture::new().line(uid, |_| ());
     assert_eq!(
         line,
         format!("{HEAD}{as_root} --perms 1777 --tmpfs /tmp --bind @/w @/w --unshare-all{TAIL}")
@@ -151,13 +151,13 @@ fn bubblewrap_renders_the_default_policy(#[case] uid: u32, #[case] as_root: &str
 
 #[test]
 fn bubblewrap_renders_every_rule_in_an_order_in_which_denials_win() {
-    let scene = Scene::new();
-    let line = scene.line(1500, |request| {
+    let fixture = PolicyFixture::new();
+    let line = fixture.line(1500, |request| {
         let policy = &mut request.policy;
-        policy.writable = vec![scene.at("extra").into()];
-        policy.deny_write = vec![scene.at("w/conf").into()];
+        policy.writable = vec![fixture.at("extra").into()];
+        policy.deny_write = vec![fixture.at("w/conf").into()];
         policy.deny_read =
-            ["w/conf", "w/conf/deep/key", "w/secret"].map(|p| scene.at(p).into()).into();
+            ["w/conf", "w/conf/deep/key", "w/secret"].map(|p| fixture.at(p).into()).into();
         policy.protect = Protect::Metadata;
         policy.network = Network::Host {};
     });
@@ -179,11 +179,11 @@ fn the_temp_directory_is_where_the_command_looks_for_it(
     #[case] tmp: TmpPolicy,
     #[case] args: &str,
 ) {
-    let scene = Scene::new();
-    let line = scene.line(1500, |request| {
+    let fixture = PolicyFixture::new();
+    let line = fixture.line(1500, |request| {
         request.policy.tmp = tmp;
         request.policy.mode = Mode::ReadOnly;
-        let tmpdir = scene.at("tmp").into_os_string().into_string().unwrap();
+        let tmpdir = fixture.at("tmp").into_os_string().into_string().unwrap();
         request.policy.env.set = BTreeMap::from([("TMPDIR".to_owned(), tmpdir)]);
     });
     assert!(line.starts_with(&format!("{HEAD} {args}--unshare-all ")), "{line}");
@@ -192,7 +192,7 @@ fn the_temp_directory_is_where_the_command_looks_for_it(
 
 #[test]
 fn a_git_grant_leaves_git_writable_and_nothing_else() {
-    let line = Scene::new().line(1500, |request| {
+    let line = PolicyFixture::new().line(1500, |request| {
         request.policy.protect = Protect::Metadata;
         request.policy.grants = vec!["git_config_write".to_owned()];
     });
@@ -204,7 +204,7 @@ fn a_git_grant_leaves_git_writable_and_nothing_else() {
 fn arguments_and_variables_reach_the_program_byte_for_byte() {
     let odd = ["", "a\nb\n", "  blank ", "ünï", "--", "{{ uid }}", "\u{1}v", "\t"];
     let argv: Vec<&str> = ["prog"].into_iter().chain(odd).collect();
-    let spawn = Scene::new().launch(1500, &argv, |request| {
+    let spawn = PolicyFixture::new().launch(1500, &argv, |request| {
         let set = odd.iter().enumerate().map(|(at, value)| (format!("V{at}"), (*value).to_owned()));
         request.policy.env.set = set.collect();
     });
@@ -235,8 +235,8 @@ fn arguments_and_variables_reach_the_program_byte_for_byte() {
 #[case("not UTF-8", r#"{"policy": {"deny_read": [{"b64": "L/8="}]}}"#)]
 #[case("not UTF-8", r#"{"run": {"cwd": {"b64": "L/8="}}}"#)]
 fn what_bubblewrap_cannot_say_is_inexpressible(#[case] reason: &str, #[case] over: &str) {
-    let scene = Scene::new();
-    match scene.launch(1500, &["true"], |request| scene.overlay(request, over)) {
+    let fixture = PolicyFixture::new();
+    match fixture.launch(1500, &["true"], |request| fixture.overlay(request, over)) {
         Err(LaunchError::Inexpressible(why)) => assert!(why.contains(reason), "{why}"),
         other => panic!("{other:?}"),
     }
@@ -249,8 +249,8 @@ fn what_bubblewrap_cannot_say_is_inexpressible(#[case] reason: &str, #[case] ove
 #[case(r#"{"policy": {"deny_write": ["@/w/secret"], "deny_read": ["@/w/conf"]}}"#)]
 #[case(r#"{"policy": {"workspace": "@/dangling"}}"#)]
 fn what_bubblewrap_can_say_is_not(#[case] over: &str) {
-    let scene = Scene::new();
-    let spawn = scene.launch(1500, &["true"], |request| scene.overlay(request, over));
+    let fixture = PolicyFixture::new();
+    let spawn = fixture.launch(1500, &["true"], |request| fixture.overlay(request, over));
     assert!(spawn.is_ok(), "{spawn:?}");
 }
 
@@ -328,7 +328,7 @@ fn the_guides_example_is_short_and_renders() {
     assert!(text.lines().count() < 55, "{}", text.lines().count());
     let manifest = Manifest::parse(Path::new("jail.yaml"), text).unwrap();
     assert_eq!(manifest.unsaid.notes("jail.yaml"), [""; 0]);
-    let spawn = Scene::new().launch_by(manifest, 1500, &["true"], |_| ()).unwrap();
+    let spawn = PolicyFixture::new().launch_by(manifest, 1500, &["true"], |_| ()).unwrap();
     let words: Vec<&str> = spawn.argv.iter().map(|word| word.to_str().unwrap()).collect();
     assert!(
         words.join(" ").ends_with(
@@ -412,13 +412,13 @@ fn what_no_template_reads_is_told_once_and_inexpressible() {
         ),
     ];
     assert_eq!(manifest.unsaid.notes("jail.yaml"), told);
-    let scene = Scene::new();
+    let fixture = PolicyFixture::new();
     let launch = |over: &str| {
         let edit = |request: &mut RunRequest| {
             request.policy.env = Policy::new("/").env;
-            scene.overlay(request, over);
+            fixture.overlay(request, over);
         };
-        scene.launch_by(manifest.clone(), 1500, &["true"], edit)
+        fixture.launch_by(manifest.clone(), 1500, &["true"], edit)
     };
     let refused = |why: &str| Err(LaunchError::Inexpressible(why.to_owned()));
     assert_eq!(

@@ -4,8 +4,8 @@
 #![allow(clippy::unwrap_used, reason = "a test may panic")]
 
 use crate::models_support::{
-    Dice, Scene, compile, compile_request, decided, engine_decisions, orbit, orbit_whole, policy,
-    raw, try_all,
+    Dice, ModelFixture, compile, compile_request, decided, engine_decisions, orbit, orbit_whole,
+    policy, raw, try_all,
 };
 use boxproof::models::mounts::Mounts;
 use boxproof::models::sbpl::Profile;
@@ -26,19 +26,19 @@ fn the_model_of_bwrap_says_what_bwrap_does() {
         if tables.iter().all(|count| *count >= KINDS) || number > 8 * KINDS {
             break;
         }
-        let scene = Scene::lay_out(&directory.path().join(format!("p{number}")));
+        let fixture = ModelFixture::lay_out(&directory.path().join(format!("p{number}")));
         let argv = match kind {
-            0 => match compile(CompileTarget::Bubblewrap, &policy(&scene, &mut dice), &scene) {
+            0 => match compile(CompileTarget::Bubblewrap, &policy(&fixture, &mut dice), &fixture) {
                 DocumentAnswer::Compiled(compiled) => match compiled.text {
                     CompiledText::Argv(argv) => argv,
                     CompiledText::Sbpl(text) => panic!("a profile for bwrap: {text}"),
                 },
                 _ => continue,
             },
-            _ => raw(&scene, &mut dice),
+            _ => raw(&fixture, &mut dice),
         };
         let mounts = Mounts::read(&argv).unwrap();
-        let Some(tried) = try_all(&scene, &argv) else { continue };
+        let Some(tried) = try_all(&fixture, &argv) else { continue };
         tables[kind] += 1;
         for (attempt, happened) in tried {
             let says = mounts.permits(attempt.deed, &attempt.object).unwrap();
@@ -62,21 +62,21 @@ fn a_profile_compiled_for_bwrap_opens_nothing_that_the_engine_closes() {
     let mut dice = Dice(5);
     let (mut tables, mut deeds, mut made, mut differ) = (0, 0, 0, Vec::new());
     for number in 0..90 {
-        let scene = Scene::lay_out(&directory.path().join(format!("p{number}")));
+        let fixture = ModelFixture::lay_out(&directory.path().join(format!("p{number}")));
         let profile = match number % 3 {
-            0 => orbit_whole(&scene, &mut dice),
-            _ => orbit(&scene, &mut dice),
+            0 => orbit_whole(&fixture, &mut dice),
+            _ => orbit(&fixture, &mut dice),
         };
-        let request = compile_request(&serde_json::json!({ "profile": profile }), &scene);
+        let request = compile_request(&serde_json::json!({ "profile": profile }), &fixture);
         let DocumentAnswer::Compiled(compiled) =
-            compile(CompileTarget::Bubblewrap, &request, &scene)
+            compile(CompileTarget::Bubblewrap, &request, &fixture)
         else {
             continue;
         };
         let CompiledText::Argv(argv) = compiled.text else { panic!("{compiled:?}") };
         let mounts = Mounts::read(&argv).unwrap();
-        let engine = decided(&scene, &profile);
-        let tried = try_all(&scene, &argv).expect("bwrap starts");
+        let engine = decided(&fixture, &profile);
+        let tried = try_all(&fixture, &argv).expect("bwrap starts");
         tables += 1;
         for ((attempt, said), (_, happened)) in engine.into_iter().zip(tried) {
             let says = mounts.permits(attempt.deed, &attempt.object).unwrap();
@@ -107,9 +107,9 @@ fn both_compiled_texts_of_a_policy_permit_the_same() {
     let mut dice = Dice(7);
     let (mut texts, mut deeds, mut differ) = (0, 0, Vec::new());
     for number in 0..80 {
-        let scene = Scene::lay_out(&directory.path().join(format!("p{number}")));
-        let request = policy(&scene, &mut dice);
-        let answers = CompileTarget::ALL.map(|target| compile(target, &request, &scene));
+        let fixture = ModelFixture::lay_out(&directory.path().join(format!("p{number}")));
+        let request = policy(&fixture, &mut dice);
+        let answers = CompileTarget::ALL.map(|target| compile(target, &request, &fixture));
         let [DocumentAnswer::Compiled(argv), DocumentAnswer::Compiled(profile)] = &answers else {
             continue;
         };
@@ -119,7 +119,7 @@ fn both_compiled_texts_of_a_policy_permit_the_same() {
         };
         texts += 1;
         let (mounts, profile) = (Mounts::read(argv).unwrap(), Profile::read(text, []).unwrap());
-        for attempt in scene.attempts() {
+        for attempt in fixture.attempts() {
             let [one, other] = [
                 mounts.permits(attempt.deed, &attempt.object).unwrap(),
                 profile.permits(attempt.deed, &attempt.object).unwrap(),
@@ -140,18 +140,19 @@ fn a_compiled_profile_of_documents_permits_what_the_engine_allows() {
     let directory = crate::models_support::directory();
     let mut dice = Dice(11);
     let (mut deeds, mut allowed, mut differ) = (0, 0, Vec::new());
-    let scene = Scene::lay_out(&directory.path().join("w"));
+    let fixture = ModelFixture::lay_out(&directory.path().join("w"));
     for _ in 0..60 {
-        let profile = orbit(&scene, &mut dice);
-        let request = compile_request(&serde_json::json!({ "profile": profile }), &scene);
-        let DocumentAnswer::Compiled(compiled) = compile(CompileTarget::Seatbelt, &request, &scene)
+        let profile = orbit(&fixture, &mut dice);
+        let request = compile_request(&serde_json::json!({ "profile": profile }), &fixture);
+        let DocumentAnswer::Compiled(compiled) =
+            compile(CompileTarget::Seatbelt, &request, &fixture)
         else {
             continue;
         };
         let CompiledText::Sbpl(text) = compiled.text else { panic!("{compiled:?}") };
         let model = Profile::read(&text, []).unwrap();
-        for (deed, path, allows) in engine_decisions(&scene, &profile) {
-            let object = scene.workspace().join(&path);
+        for (deed, path, allows) in engine_decisions(&fixture, &profile) {
+            let object = fixture.workspace().join(&path);
             let says = model.permits(deed, object.to_str().unwrap()).unwrap();
             deeds += 1;
             allowed += usize::from(allows);

@@ -25,18 +25,18 @@ fn manifest(name: &str) -> Manifest {
 }
 
 /// A workspace, and directories beside it.
-struct Scene {
+struct RecipeFixture {
     dir: TempDir,
 }
 
-impl Scene {
+impl RecipeFixture {
     fn new() -> Self {
-        let scene = Self { dir: tempfile::tempdir().unwrap() };
+        let fixture = Self { dir: tempfile::tempdir().unwrap() };
         for directory in ["w/.git", "w/conf", "extra", "open", "home", "state", "probe"] {
-            std::fs::create_dir_all(scene.at(directory)).unwrap();
+            std::fs::create_dir_all(fixture.at(directory)).unwrap();
         }
-        std::fs::write(scene.at("w/secret"), "s").unwrap();
-        scene
+        std::fs::write(fixture.at("w/secret"), "s").unwrap();
+        fixture
     }
 
     fn at(&self, path: &str) -> PathBuf {
@@ -44,7 +44,7 @@ impl Scene {
     }
 
     /// Returns the launch of `name` under the default policy with the members that `over` (JSON)
-    /// names; `@` is the scene's directory.
+    /// names; `@` is the fixture's directory.
     fn launch(&self, name: &str, over: &str) -> Result<SpawnPlan, LaunchError> {
         let mut policy = serde_json::to_value(Policy::new(self.at("w"))).unwrap();
         let over = over.replace('@', self.dir.path().to_str().unwrap());
@@ -74,7 +74,7 @@ impl Scene {
         }
     }
 
-    /// Returns arguments and files of such a launch in one text, with the scene's directory written
+    /// Returns arguments and files of such a launch in one text, with the fixture's directory written
     /// as `@`.
     fn text(&self, name: &str, over: &str) -> String {
         let spawn = self.launch(name, over).unwrap();
@@ -129,12 +129,12 @@ const POLICIES: &[&str] = &[
 
 #[test]
 fn every_recipe_renders_every_policy_or_says_why_not() {
-    let scene = Scene::new();
+    let fixture = RecipeFixture::new();
     let recipes = shipped_names().into_iter().filter(|n| manifest(n).is_rendered());
     let mut rendered = BTreeMap::new();
     for name in recipes {
         for over in POLICIES {
-            match scene.launch(name, over) {
+            match fixture.launch(name, over) {
                 Ok(_) => *rendered.entry(name).or_insert(0) += 1,
                 Err(LaunchError::Inexpressible(reason)) => assert!(reason.len() > 10, "{name}"),
                 Err(fault) => panic!("{name}, {over}: {fault}"),
@@ -160,13 +160,13 @@ fn names_that_cannot_be_protected_or_let_be_are_inexpressible(
     #[case] protect: &str,
     #[case] said: bool,
 ) {
-    let scene = Scene::new();
+    let fixture = RecipeFixture::new();
     match link {
-        Some("/conf") => symlink(scene.at("w/conf"), scene.at("w/.idea")).unwrap(),
-        Some(text) => symlink(text, scene.at("w/.idea")).unwrap(),
-        None => std::fs::create_dir(scene.at("w/.idea")).unwrap(),
+        Some("/conf") => symlink(fixture.at("w/conf"), fixture.at("w/.idea")).unwrap(),
+        Some(text) => symlink(text, fixture.at("w/.idea")).unwrap(),
+        None => std::fs::create_dir(fixture.at("w/.idea")).unwrap(),
     }
-    let launched = scene.launch(name, &format!(r#"{{"protect": "{protect}"}}"#));
+    let launched = fixture.launch(name, &format!(r#"{{"protect": "{protect}"}}"#));
     assert_eq!(launched.is_ok(), said, "{launched:?}");
     assert!(said || matches!(launched, Err(LaunchError::Inexpressible(_))), "{launched:?}");
 }
@@ -181,7 +181,7 @@ fn what_is_protected_comes_after_what_is_granted(
     #[case] grant: &str,
     #[case] denial: &str,
 ) {
-    let text = Scene::new().text(name, r#"{"protect": "metadata"}"#);
+    let text = RecipeFixture::new().text(name, r#"{"protect": "metadata"}"#);
     let (grant, denial) = (text.find(grant), text.find(denial));
     assert!(grant.is_some() && denial.is_some() && grant < denial, "{text}");
 }
@@ -195,7 +195,8 @@ fn of_a_grant_and_a_denial_of_one_path_the_denial_is_written(
     #[case] place: &str,
     #[case] denial: &str,
 ) {
-    let text = Scene::new().text(name, r#"{"writable": ["@/extra"], "deny_read": ["@/extra"]}"#);
+    let text =
+        RecipeFixture::new().text(name, r#"{"writable": ["@/extra"], "deny_read": ["@/extra"]}"#);
     assert_eq!(text.matches(place).count(), 1, "{text}");
     assert!(text.contains(denial), "{text}");
 }
@@ -211,7 +212,7 @@ fn a_view_without_what_is_not_granted_is_told(
     #[case] over: &str,
     #[case] hides: bool,
 ) {
-    assert_eq!(Scene::new().launch(name, over).unwrap().besides.contains(&"ENOENT"), hides);
+    assert_eq!(RecipeFixture::new().launch(name, over).unwrap().besides.contains(&"ENOENT"), hides);
 }
 
 #[rstest]
@@ -220,7 +221,10 @@ fn a_view_without_what_is_not_granted_is_told(
 #[case("srt", true)]
 #[case("bubblewrap", false)]
 fn placeholders_for_absent_names_are_told(#[case] name: &str, #[case] stands_in: bool) {
-    assert_eq!(Scene::new().launch(name, "{}").unwrap().besides.contains(&"EEXIST"), stands_in);
+    assert_eq!(
+        RecipeFixture::new().launch(name, "{}").unwrap().besides.contains(&"EEXIST"),
+        stands_in
+    );
 }
 
 #[rstest]
@@ -230,6 +234,6 @@ fn placeholders_for_absent_names_are_told(#[case] name: &str, #[case] stands_in:
 #[case("sandlock")]
 #[case("nono")]
 fn the_probe_can_be_read_where_little_can(#[case] name: &str) {
-    let text = Scene::new().text(name, r#"{"readable": ["@/open"]}"#);
+    let text = RecipeFixture::new().text(name, r#"{"readable": ["@/open"]}"#);
     assert!(text.contains("@/probe") && text.contains("@/open"), "{text}");
 }

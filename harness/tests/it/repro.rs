@@ -304,14 +304,14 @@ fn every_case_has_a_script_or_says_why_not() {
         case.question().is_none() && case.channel().is_none() && !is_native
     });
     // In memory: each of the scripts is laid out and removed again.
-    let scene = tempfile::tempdir_in("/dev/shm").unwrap();
+    let directory = tempfile::tempdir_in("/dev/shm").unwrap();
     for case in acts {
         if obstacle(case, &none).is_some() {
             without += 1;
             continue;
         }
         let context = ArmContext {
-            directory: scene.path(),
+            directory: directory.path(),
             probe: Path::new(BOXPROOF),
             run_id: "bxtest",
             boss: None,
@@ -366,11 +366,11 @@ const FAILED: [&str; 14] = [
 #[test]
 fn the_scripts_of_shipped_backends_know_no_directory_of_their_rendering() {
     let suite = Suite::embedded().unwrap();
-    let scene = tempfile::tempdir_in("/dev/shm").unwrap();
-    let probe = scene.path().join("probe-confined/boxprobe");
+    let scratch = tempfile::tempdir_in("/dev/shm").unwrap();
+    let probe = scratch.path().join("probe-confined/boxprobe");
     std::fs::create_dir(probe.parent().unwrap()).unwrap();
     std::os::unix::fs::symlink(BOXPROOF, &probe).unwrap();
-    let directory = scene.path().join("confined");
+    let directory = scratch.path().join("confined");
     std::fs::create_dir(&directory).unwrap();
     let context = ArmContext {
         directory: &directory,
@@ -379,7 +379,7 @@ fn the_scripts_of_shipped_backends_know_no_directory_of_their_rendering() {
         boss: None,
         own_mounts: false,
     };
-    let place = scene.path().to_str().unwrap();
+    let place = scratch.path().to_str().unwrap();
     let failed = |case: &&Case| FAILED.contains(&case.id.as_str());
     let cases: Vec<&Case> = suite.cases.iter().filter(failed).collect();
     assert_eq!(cases.len(), FAILED.len());
@@ -437,11 +437,11 @@ fn every_question_has_a_script_that_asks_it() {
     let questions: Vec<&Case> = suite.cases.iter().filter(asks).collect();
     let mut texts = Vec::new();
     // In memory: each of the scripts is laid out and removed again.
-    let scene = tempfile::tempdir_in("/dev/shm").unwrap();
+    let directory = tempfile::tempdir_in("/dev/shm").unwrap();
     for case in &questions {
         assert_eq!(obstacle(case, &native), None, "{}", case.id);
         let context = ArmContext {
-            directory: scene.path(),
+            directory: directory.path(),
             probe: Path::new(BOXPROOF),
             run_id: "bxtest",
             boss: None,

@@ -43,23 +43,23 @@ const DEEDS: [ObjectOperation; 5] = [
 ];
 
 /// Directories with a file for each deed.
-pub(crate) struct Scene {
+pub(crate) struct ModelFixture {
     root: PathBuf,
 }
 
-impl Scene {
+impl ModelFixture {
     /// Makes everything below `root`.
     pub(crate) fn lay_out(root: &Path) -> Self {
         std::fs::create_dir(root).unwrap();
-        let scene = Self { root: root.canonicalize().unwrap() };
+        let fixture = Self { root: root.canonicalize().unwrap() };
         for directory in DIRECTORIES {
-            std::fs::create_dir(scene.root.join(directory)).unwrap();
+            std::fs::create_dir(fixture.root.join(directory)).unwrap();
         }
-        for file in scene.files() {
+        for file in fixture.files() {
             std::fs::create_dir_all(file.parent().unwrap()).unwrap();
             std::fs::write(&file, secret(&file)).unwrap();
         }
-        scene
+        fixture
     }
 
     /// Returns the directory that policies are about.
@@ -122,10 +122,10 @@ fn secret(file: &Path) -> String {
 }
 
 /// A random policy, as a request.
-pub(crate) fn policy(scene: &Scene, dice: &mut Dice) -> Value {
-    let directories = scene.directories();
+pub(crate) fn policy(fixture: &ModelFixture, dice: &mut Dice) -> Value {
+    let directories = fixture.directories();
     let mut objects: Vec<String> = directories[1..].to_vec();
-    objects.extend(scene.files().iter().map(|file| file.to_str().unwrap().to_owned()));
+    objects.extend(fixture.files().iter().map(|file| file.to_str().unwrap().to_owned()));
     let readable = match dice.roll(3) {
         0 => json!(dice.some(2, &directories[5..])),
         _ => json!("all"),
@@ -140,21 +140,25 @@ pub(crate) fn policy(scene: &Scene, dice: &mut Dice) -> Value {
         "tmp": "none",
         "network": if dice.roll(2) == 0 { json!({"none": {}}) } else { json!({"host": {}}) },
     });
-    compile_request(&json!({ "policy": policy }), scene)
+    compile_request(&json!({ "policy": policy }), fixture)
 }
 
 /// A request to compile `rules`.
-pub(crate) fn compile_request(rules: &Value, scene: &Scene) -> Value {
-    json!({ "protocol": 1, "rules": rules, "cwd": scene.workspace() })
+pub(crate) fn compile_request(rules: &Value, fixture: &ModelFixture) -> Value {
+    json!({ "protocol": 1, "rules": rules, "cwd": fixture.workspace() })
 }
 
 /// Returns the reference's answer.
-pub(crate) fn compile(target: CompileTarget, request: &Value, scene: &Scene) -> DocumentAnswer {
-    answer(&["compile", "--target", target.keyword()], request, scene)
+pub(crate) fn compile(
+    target: CompileTarget,
+    request: &Value,
+    fixture: &ModelFixture,
+) -> DocumentAnswer {
+    answer(&["compile", "--target", target.keyword()], request, fixture)
 }
 
-fn answer(verb: &[&str], request: &Value, scene: &Scene) -> DocumentAnswer {
-    let [asked, answered] = ["request.json", "answer.json"].map(|name| scene.root.join(name));
+fn answer(verb: &[&str], request: &Value, fixture: &ModelFixture) -> DocumentAnswer {
+    let [asked, answered] = ["request.json", "answer.json"].map(|name| fixture.root.join(name));
     std::fs::write(&asked, request.to_string()).unwrap();
     let _ = std::fs::remove_file(&answered);
     let mut command = Command::new(env!("CARGO_BIN_EXE_boxproof"));
@@ -166,13 +170,13 @@ fn answer(verb: &[&str], request: &Value, scene: &Scene) -> DocumentAnswer {
 }
 
 /// Returns random words of `bwrap`, of which each mount lies on an existing object.
-pub(crate) fn raw(scene: &Scene, dice: &mut Dice) -> Vec<String> {
+pub(crate) fn raw(fixture: &ModelFixture, dice: &mut Dice) -> Vec<String> {
     let words = |words: &[&str]| words.iter().map(|word| (*word).to_owned()).collect::<Vec<_>>();
     let mut argv = words(&["bwrap", "--unshare-user", "--unshare-pid", "--cap-drop", "ALL"]);
     argv.extend(words(&[*dice.one(&["--ro-bind", "--bind"]), "/", "/"]));
     argv.extend(words(&["--dev", "/dev", "--proc", "/proc"]));
-    let mut objects = scene.directories();
-    let files = scene.files();
+    let mut objects = fixture.directories();
+    let files = fixture.files();
     for _ in 0..2 + dice.roll(7) {
         let directory = dice.one(&objects).clone();
         match dice.roll(8) {
@@ -214,10 +218,13 @@ echo ended
 "#;
 
 /// Returns the result of each attempt under `argv`; none if `bwrap` refused to start.
-pub(crate) fn try_all(scene: &Scene, argv: &[String]) -> Option<Vec<(OperationAttempt, bool)>> {
+pub(crate) fn try_all(
+    fixture: &ModelFixture,
+    argv: &[String],
+) -> Option<Vec<(OperationAttempt, bool)>> {
     let mut command = Command::new(&argv[0]);
     command.args(&argv[1..]).args(["/bin/sh", "-c", ACTOR, "sh"]).stdin(Stdio::null());
-    for attempt in scene.attempts() {
+    for attempt in fixture.attempts() {
         let secret = secret(Path::new(&attempt.object));
         for name in names(argv, &attempt.object) {
             command.args([attempt.deed.keyword(), &name, secret.trim_end(), &attempt.object]);
@@ -233,10 +240,10 @@ pub(crate) fn try_all(scene: &Scene, argv: &[String]) -> Option<Vec<(OperationAt
     let read: Vec<String> =
         lines.iter().filter_map(|line| line.strip_prefix("read:")).map(str::to_owned).collect();
     let done = |attempt: OperationAttempt| {
-        let done = scene.is_done(&attempt, &read);
+        let done = fixture.is_done(&attempt, &read);
         (attempt, done)
     };
-    Some(scene.attempts().into_iter().map(done).collect())
+    Some(fixture.attempts().into_iter().map(done).collect())
 }
 
 /// Lists the object's own name, and those that a bind of a directory above it to elsewhere gives
@@ -275,7 +282,7 @@ const RULES: [&str; 16] = [
 ];
 
 /// A random profile of documents, as the request to compile says it.
-pub(crate) fn orbit(scene: &Scene, dice: &mut Dice) -> Value {
+pub(crate) fn orbit(fixture: &ModelFixture, dice: &mut Dice) -> Value {
     let rules = |dice: &mut Dice| -> Vec<String> {
         let some = dice.some(5, &RULES);
         let signed = |rule: &&str| match dice.roll(3) {
@@ -300,12 +307,12 @@ pub(crate) fn orbit(scene: &Scene, dice: &mut Dice) -> Value {
             "fsProfiles": {"p": {"read": read, "modify": modify}}},
     });
     json!({"dialect": "orbit", "documents": [{"name": "h", "text": text.to_string()}],
-        "profile": "p", "workspace": scene.workspace()})
+        "profile": "p", "workspace": fixture.workspace()})
 }
 
 /// Returns such a profile with directories that are granted whole.
-pub(crate) fn orbit_whole(scene: &Scene, dice: &mut Dice) -> Value {
-    let mut profile = orbit(scene, dice);
+pub(crate) fn orbit_whole(fixture: &ModelFixture, dice: &mut Dice) -> Value {
+    let mut profile = orbit(fixture, dice);
     let granted = dice.some(2, &["**", "a/**", "a/b/**", "c d/**"]);
     let text = json!({"schemaVersion": 2, "kind": "Policy", "metadata": {"name": "default"},
         "spec": {"fsProfiles": {"p": {"read": ["**"], "modify": granted}}}});
@@ -316,18 +323,18 @@ pub(crate) fn orbit_whole(scene: &Scene, dice: &mut Dice) -> Value {
 /// Returns the engine's decision on the object of each attempt, reading and modifying; none
 /// outside.
 pub(crate) fn decided(
-    scene: &Scene,
+    fixture: &ModelFixture,
     profile: &Value,
 ) -> Vec<(OperationAttempt, Option<[bool; 2]>)> {
-    let workspace = scene.workspace();
+    let workspace = fixture.workspace();
     let below = |attempt: &OperationAttempt| {
         Path::new(&attempt.object).strip_prefix(&workspace).ok().map(Path::to_owned)
     };
-    let attempts = scene.attempts();
+    let attempts = fixture.attempts();
     let inside: Vec<_> = attempts.iter().filter_map(below).collect();
     let asked =
         inside.iter().flat_map(|path| ["read", "modify"].map(|op| json!({"op": op, "path": path})));
-    let mut answers = engine(scene, profile, &asked.collect::<Vec<_>>()).into_iter();
+    let mut answers = engine(fixture, profile, &asked.collect::<Vec<_>>()).into_iter();
     let mut two = || [answers.next().unwrap(), answers.next().unwrap()];
     let each = attempts.into_iter().map(|attempt| {
         let said = below(&attempt).map(|_| two());
@@ -337,11 +344,11 @@ pub(crate) fn decided(
 }
 
 /// Returns the engine's answer to each question.
-fn engine(scene: &Scene, profile: &Value, asked: &[Value]) -> Vec<bool> {
+fn engine(fixture: &ModelFixture, profile: &Value, asked: &[Value]) -> Vec<bool> {
     let mut request = profile.clone();
     request["protocol"] = json!(1);
     request["paths"] = json!(asked);
-    let told = answer(&["check"], &request, scene);
+    let told = answer(&["check"], &request, fixture);
     let DocumentAnswer::Decisions(answers) = told else { panic!("{told:?}") };
     let decided = |answer: &PathAnswer| match answer {
         PathAnswer::Decided(decision) => decision.allowed,
@@ -352,16 +359,16 @@ fn engine(scene: &Scene, profile: &Value, asked: &[Value]) -> Vec<bool> {
 
 /// Returns the engine's decision on every file: deed, path from the workspace down, decision.
 pub(crate) fn engine_decisions(
-    scene: &Scene,
+    fixture: &ModelFixture,
     profile: &Value,
 ) -> Vec<(ObjectOperation, String, bool)> {
-    let workspace = scene.workspace();
+    let workspace = fixture.workspace();
     let below = |path: PathBuf| Some(path.strip_prefix(&workspace).ok()?.to_str()?.to_owned());
-    let paths: Vec<String> = scene.files().into_iter().filter_map(below).collect();
+    let paths: Vec<String> = fixture.files().into_iter().filter_map(below).collect();
     let each = paths.iter().flat_map(|path| ["read", "modify"].map(|op| (op, path)));
     let asked: Vec<Value> =
         each.clone().map(|(op, path)| json!({"op": op, "path": path})).collect();
-    let answers = engine(scene, profile, &asked);
+    let answers = engine(fixture, profile, &asked);
     let each = each.zip(answers).flat_map(|((op, path), allowed)| {
         let deeds: &[ObjectOperation] = match op {
             "read" => &[ObjectOperation::Read],

@@ -18,11 +18,11 @@ use crate::origin;
 use crate::rows::{self, Limit, Ran, STORED};
 
 /// A request in a directory of its own.
-struct Scene {
+struct EgressRequest {
     directory: TempDir,
 }
 
-impl Scene {
+impl EgressRequest {
     fn for_measured_run(Ran { network, argv }: &Ran) -> Self {
         let directory = TempDir::new_in(env!("CARGO_TARGET_TMPDIR")).unwrap();
         let work = directory.path().canonicalize().unwrap().join("work");
@@ -58,14 +58,14 @@ impl Scene {
 }
 
 /// Median times of both, interleaved A B B A; `BOXPROOF_ROUNDS` overrides the rounds.
-fn pairs(a: &Scene, b: &Scene, rounds: usize) -> [Duration; 2] {
+fn pairs(a: &EgressRequest, b: &EgressRequest, rounds: usize) -> [Duration; 2] {
     let asked = std::env::var("BOXPROOF_ROUNDS").ok();
     let rounds = asked.and_then(|text| text.parse().ok()).unwrap_or(rounds);
     let mut times = [Vec::new(), Vec::new()];
     for round in 0..rounds {
         let order = if round % 2 == 0 { [(0, a), (1, b)] } else { [(1, b), (0, a)] };
-        for (which, scene) in order {
-            times[which].push(scene.timed());
+        for (which, fixture) in order {
+            times[which].push(fixture.timed());
         }
     }
     times.map(|mut samples| {
@@ -75,7 +75,12 @@ fn pairs(a: &Scene, b: &Scene, rounds: usize) -> [Duration; 2] {
 }
 
 /// Prints a comparison and its control; both times.
-fn compare(name: &str, with: &Scene, without: &Scene, rounds: usize) -> [Duration; 2] {
+fn compare(
+    name: &str,
+    with: &EgressRequest,
+    without: &EgressRequest,
+    rounds: usize,
+) -> [Duration; 2] {
     let [a, b] = pairs(with, without, rounds);
     let [first, second] = pairs(without, without, rounds);
     let ratio = |a: Duration, b: Duration| a.as_secs_f64() / b.as_secs_f64();
@@ -99,8 +104,8 @@ pub(crate) fn main() {
     for row in rows::all(origin::start()).into_iter().filter(|row| is_wanted(&row.name)) {
         let [with, without] = compare(
             &row.name,
-            &Scene::for_measured_run(&row.with),
-            &Scene::for_measured_run(&row.without),
+            &EgressRequest::for_measured_run(&row.with),
+            &EgressRequest::for_measured_run(&row.without),
             row.rounds,
         );
         let most = match row.limit {

@@ -23,12 +23,12 @@ const DENIED: [usize; 3] = [0, 100, 500];
 const ROUNDS: usize = 60;
 
 /// One policy, to be run by both.
-struct Scene {
+struct MeasuredPolicy {
     directory: TempDir,
     denied: Vec<PathBuf>,
 }
 
-impl Scene {
+impl MeasuredPolicy {
     fn new(denied: usize) -> Self {
         let directory = TempDir::new_in(env!("CARGO_TARGET_TMPDIR")).unwrap();
         let work = directory.path().canonicalize().unwrap().join("work");
@@ -126,40 +126,40 @@ fn table() {
     let asked = std::env::var("BOXPROOF_ROUNDS").ok();
     let rounds = asked.and_then(|text| text.parse().ok()).unwrap_or(ROUNDS);
     for denied in DENIED {
-        let scene = Scene::new(denied);
+        let fixture = MeasuredPolicy::new(denied);
         let bare = || Command::new("/bin/true");
         compare(
             &format!("{denied} denied: refbox/bwrap"),
-            || scene.refbox(),
-            || scene.bwrap(),
+            || fixture.refbox(),
+            || fixture.bwrap(),
             rounds,
         );
-        compare(&format!("{denied} denied: refbox/bare"), || scene.refbox(), bare, rounds);
-        compare(&format!("{denied} denied: A/A"), || scene.refbox(), || scene.refbox(), rounds);
+        compare(&format!("{denied} denied: refbox/bare"), || fixture.refbox(), bare, rounds);
+        compare(&format!("{denied} denied: A/A"), || fixture.refbox(), || fixture.refbox(), rounds);
     }
 }
 
 fn startup(criterion: &mut Criterion) {
     table();
     for denied in DENIED {
-        let scene = Scene::new(denied);
+        let fixture = MeasuredPolicy::new(denied);
         let mut group = criterion.benchmark_group(format!("startup/{denied}"));
         group.sample_size(10);
         group.bench_function("refbox", |bencher| {
-            bencher.iter_custom(|rounds| interleaved(&scene, rounds)[0]);
+            bencher.iter_custom(|rounds| interleaved(&fixture, rounds)[0]);
         });
         group.bench_function("bwrap", |bencher| {
-            bencher.iter_custom(|rounds| interleaved(&scene, rounds)[1]);
+            bencher.iter_custom(|rounds| interleaved(&fixture, rounds)[1]);
         });
         group.finish();
     }
 }
 
-fn interleaved(scene: &Scene, rounds: u64) -> [Duration; 2] {
+fn interleaved(fixture: &MeasuredPolicy, rounds: u64) -> [Duration; 2] {
     let mut sums = [Duration::ZERO; 2];
     for _ in 0..rounds {
-        sums[0] += timed(scene.refbox());
-        sums[1] += timed(scene.bwrap());
+        sums[0] += timed(fixture.refbox());
+        sums[1] += timed(fixture.bwrap());
     }
     sums
 }

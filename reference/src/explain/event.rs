@@ -23,19 +23,19 @@ pub(crate) struct EventVerdict {
 /// The judge of the refusals of one run; its policy is only read once there is one.
 pub(crate) struct EventJudge<'a> {
     run: &'a CompletedRun<'a>,
-    scene: OnceCell<FailureAnalysis<'a>>,
+    analysis: OnceCell<FailureAnalysis<'a>>,
 }
 
 impl<'a> EventJudge<'a> {
     /// Creates the judge of `run`, of which neither output nor end is needed.
     pub(crate) fn new(run: &'a CompletedRun<'a>) -> Self {
-        Self { run, scene: OnceCell::new() }
+        Self { run, analysis: OnceCell::new() }
     }
 
     /// Returns the verdict on a change at `path` that failed with `errno`.
     pub(crate) fn of_change(&self, path: &Path, errno: Errno) -> EventVerdict {
         let classes = classes(errno).into_iter();
-        let ground = self.scene().ground();
+        let ground = self.analysis().ground();
         let mut rules = classes.filter_map(|class| ground.refuses(path, AccessKind::Write, class));
         let rule = rules.next().map_or(DenialRule::RuntimeDenied, |(rule, _)| rule);
         self.verdict(rule, "write", path)
@@ -45,7 +45,7 @@ impl<'a> EventJudge<'a> {
     /// could not reach it outside the sandbox either.
     pub(crate) fn of_socket(&self, path: &Path) -> Option<EventVerdict> {
         (HOST.may_write)(path).then_some(())?;
-        let rule = match self.scene().ground().may_list(path) {
+        let rule = match self.analysis().ground().may_list(path) {
             true => DenialRule::RuntimeDenied,
             false => DenialRule::ReadDenied,
         };
@@ -56,7 +56,7 @@ impl<'a> EventJudge<'a> {
     pub(crate) fn of_address(&self) -> EventVerdict {
         let rule = DenialRule::NetworkRestricted;
         let denial = RunDenial { rule, op: Some("connect"), path: None, what: None };
-        let action = self.run.dialect.action(&self.scene().remedy(&denial));
+        let action = self.run.dialect.action(&self.analysis().remedy(&denial));
         EventVerdict { rule: rule.rule_name(), action: self.hidden(action) }
     }
 
@@ -77,13 +77,13 @@ impl<'a> EventJudge<'a> {
         hidden(text, self.run.secrets)
     }
 
-    fn scene(&self) -> &FailureAnalysis<'a> {
-        self.scene.get_or_init(|| FailureAnalysis::new(self.run, HOST))
+    fn analysis(&self) -> &FailureAnalysis<'a> {
+        self.analysis.get_or_init(|| FailureAnalysis::new(self.run, HOST))
     }
 
     fn verdict(&self, rule: DenialRule, op: &'static str, path: &Path) -> EventVerdict {
         let denial = RunDenial { rule, op: Some(op), path: Some(path.to_owned()), what: None };
-        let action = self.run.dialect.action(&self.scene().remedy(&denial));
+        let action = self.run.dialect.action(&self.analysis().remedy(&denial));
         EventVerdict { rule: rule.rule_name(), action: self.hidden(action) }
     }
 }

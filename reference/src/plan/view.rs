@@ -27,24 +27,24 @@ pub(super) fn view(
     cwd: &Path,
     host_network: bool,
 ) -> Result<View, Refusal> {
-    let scene = ViewContext::new(policy, host)?;
-    scene.check_cwd(cwd)?;
-    let mut steps = scene.system();
-    steps.extend(scene.grants(host_network)?);
-    steps.extend(scene.passages());
-    steps.extend(scene.pins().into_iter().map(ViewStep::Bind));
-    steps.extend(scene.reopened().map(ViewStep::Bind));
-    steps.extend(scene.denied());
-    steps.extend(scene.socket_masks()?);
-    steps.extend(scene.profile()?);
-    steps.extend(scene.sealed().map(ViewStep::Seal));
+    let context = ViewContext::new(policy, host)?;
+    context.check_cwd(cwd)?;
+    let mut steps = context.system();
+    steps.extend(context.grants(host_network)?);
+    steps.extend(context.passages());
+    steps.extend(context.pins().into_iter().map(ViewStep::Bind));
+    steps.extend(context.reopened().map(ViewStep::Bind));
+    steps.extend(context.denied());
+    steps.extend(context.socket_masks()?);
+    steps.extend(context.profile()?);
+    steps.extend(context.sealed().map(ViewStep::Seal));
     // A sealed mount takes no further steps, so seals come last.
     steps.sort_by_cached_key(|step| {
         let first = fault!("plan.masks-first") && step.masks_one_file();
         (matches!(step, ViewStep::Seal(_)), !first, step.path().components().count())
     });
     let steps = skeleton::with_directories(steps);
-    Ok(View { steps, mediate: scene.mediated()?, host_network, egress: None })
+    Ok(View { steps, mediate: context.mediated()?, host_network, egress: None })
 }
 
 impl ViewStep {

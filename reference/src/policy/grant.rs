@@ -41,18 +41,18 @@ pub(crate) fn for_run(policy: &Policy, run: &Run) -> Option<InferredGrants> {
 
 /// Infers the grants of `line`, started in `cwd`.
 pub(crate) fn infer(line: &str, workspace: &Path, cwd: &Path) -> InferredGrants {
-    let scene = LineContext { workspace, cwd };
+    let context = LineContext { workspace, cwd };
     let told = |granted: Vec<String>, subcommand: Option<&str>, because: String| InferredGrants {
         granted,
         subcommand: subcommand.map(str::to_owned),
         because,
     };
     let parts = match parse::parse(line) {
-        Ok(simples) => classify::each(&scene, &simples),
+        Ok(simples) => classify::each(&context, &simples),
         Err(why) => return told(Vec::new(), None, format!("the line is not understood: {why}")),
     };
     let changes = parts.iter().find_map(CommandClass::subcommand);
-    if let Err(why) = scene.check() {
+    if let Err(why) = context.check() {
         return told(Vec::new(), changes, why.to_owned());
     }
     match (parts.iter().find_map(CommandClass::refusal), changes) {

@@ -108,7 +108,7 @@ mod tests {
     use std::fs;
     use std::os::unix::fs::{PermissionsExt, symlink};
 
-    fn scene() -> (tempfile::TempDir, FileDestination) {
+    fn free_destination() -> (tempfile::TempDir, FileDestination) {
         let directory = tempfile::tempdir().unwrap();
         fs::create_dir(directory.path().join("res")).unwrap();
         fs::create_dir(directory.path().join("out")).unwrap();
@@ -119,7 +119,7 @@ mod tests {
 
     #[test]
     fn a_directory_that_is_swapped_for_a_link_leads_nowhere() {
-        let (directory, place) = scene();
+        let (directory, place) = free_destination();
         let at = |name: &str| directory.path().join(name);
         fs::rename(at("res"), at("res2")).unwrap();
         symlink("out", at("res")).unwrap();
@@ -131,7 +131,7 @@ mod tests {
 
     #[test]
     fn what_stands_there_is_replaced_and_never_followed() {
-        let (directory, place) = scene();
+        let (directory, place) = free_destination();
         let at = |name: &str| directory.path().join(name);
         symlink("../out/r.json", at("res/r.json")).unwrap();
         place.write(&1).unwrap();
@@ -147,7 +147,7 @@ mod tests {
 
     #[test]
     fn where_nothing_can_be_written_nothing_stays_to_be_read() {
-        let (directory, place) = scene();
+        let (directory, place) = free_destination();
         let file = directory.path().join("res/r.json");
         fs::write(&file, "forged").unwrap();
         // A map with keys that are no text is no JSON.

@@ -55,7 +55,8 @@ pub(super) fn blocked(
 ) -> Option<Blocked> {
     if let Some(refusal) = refusal {
         let secrets = secrets(order);
-        let unstarted = || explain::explain_unstarted(&scene(order, &[], &secrets), explain::HOST);
+        let unstarted =
+            || explain::explain_unstarted(&explained_run(order, &[], &secrets), explain::HOST);
         let is_closed = refusal.kind == ErrorKind::Spawn && mechanism != MechanismName::Unconfined;
         return result::why_blocked(refusal).or_else(|| is_closed.then(unstarted).flatten());
     }
@@ -79,13 +80,13 @@ pub(super) fn blocked(
         sockets: &known.denials.sockets,
         unrouted: &known.denials.unrouted,
         refused_routes: known.refused_routes,
-        ..scene(order, &known.held, &secrets)
+        ..explained_run(order, &known.held, &secrets)
     };
     explain::explain(&finished, explain::HOST)
 }
 
 /// Returns the run of `order` before it has begun; `held` are the paths that protection covers in it.
-pub(super) fn scene<'a>(
+pub(super) fn explained_run<'a>(
     order: &'a RunJob,
     held: &'a [PathBuf],
     secrets: &'a [String],

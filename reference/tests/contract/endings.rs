@@ -8,7 +8,7 @@ use boxproof_reference::process::{
 };
 use rstest::rstest;
 
-use crate::bed::{Bed, UNCONFINED, is_alive};
+use crate::bed::{TestBed, UNCONFINED, is_alive};
 use crate::{run, sh};
 
 #[rstest]
@@ -47,7 +47,7 @@ fn e30_an_annotation_can_be_forged_but_not_the_members() {
 #[case::e4_nul("a\0b", "nul byte found in provided data")]
 #[case::e4_empty("", "No such file or directory (os error 2)")]
 fn what_cannot_be_spawned_is_named(#[case] program: &str, #[case] why: &str) {
-    let bed = Bed::new(UNCONFINED);
+    let bed = TestBed::new(UNCONFINED);
     bed.program(&bed.ws("bad"), "true\n");
     std::fs::create_dir(bed.ws("sub")).unwrap();
     let request = ProcessRequest { current_dir: Some(bed.ws("")), ..ProcessRequest::new(program) };
@@ -57,7 +57,7 @@ fn what_cannot_be_spawned_is_named(#[case] program: &str, #[case] why: &str) {
 
 #[test]
 fn e4_a_missing_working_directory_is_a_failure_to_spawn() {
-    let bed = Bed::new(UNCONFINED);
+    let bed = TestBed::new(UNCONFINED);
     let request = ProcessRequest { current_dir: Some(bed.ws("none")), ..sh("true") };
     let error = run_process(request, &Unsandboxed).unwrap_err();
     let why = "execution failed: failed to spawn `/bin/sh`: its working directory: \
@@ -86,7 +86,7 @@ impl Sandbox for Guard {
 
 #[test]
 fn e1_a_refused_request_is_not_begun() {
-    let bed = Bed::new(UNCONFINED);
+    let bed = TestBed::new(UNCONFINED);
     let guard = Guard { refuses: true, asked: RefCell::default() };
     let request = ProcessRequest { current_dir: Some(bed.ws("")), ..sh(": > made") };
     let error = run_process(request.clone(), &guard).unwrap_err();
@@ -116,7 +116,7 @@ fn nothing_that_is_left_holds_up_the_end_or_survives_it(
     #[case] line: &str,
     #[values(0, 5)] code: i32,
 ) {
-    let bed = Bed::new(UNCONFINED);
+    let bed = TestBed::new(UNCONFINED);
     let nonce = bed.nonce();
     let look = nonce.replacen("nonce", "[n]once", 1);
     let line = line.replace("NONCE", &nonce);

@@ -5,7 +5,7 @@ use std::time::Duration;
 use boxproof_reference::process::{GRACE, ProcessRequest, Unsandboxed, run_process};
 use rstest::rstest;
 
-use crate::bed::{Bed, UNCONFINED, is_alive, wait_until};
+use crate::bed::{TestBed, UNCONFINED, is_alive, wait_until};
 use crate::{run, timed};
 
 /// Far more than an end without a grace takes, far less than the grace.
@@ -34,7 +34,7 @@ fn a_timeout_is_annotated_once_on_a_line_of_its_own(#[case] before: &str, #[case
 #[case::e11_zero(0)]
 #[case::e11_three(3)]
 fn a_command_that_ends_well_in_its_grace_has_timed_out_all_the_same(#[case] code: i32) {
-    let bed = Bed::new(UNCONFINED);
+    let bed = TestBed::new(UNCONFINED);
     let line = format!("trap 'echo trapped; exit {code}' TERM; {OPEN}; {HOLD}");
     let result = run(ProcessRequest { current_dir: Some(bed.ws("")), ..timed(&line, 1000) });
     assert_eq!((result.exit_code, result.success), (None, false));
@@ -44,7 +44,7 @@ fn a_command_that_ends_well_in_its_grace_has_timed_out_all_the_same(#[case] code
 
 #[test]
 fn e12_a_command_that_ignores_term_is_killed_after_the_grace() {
-    let bed = Bed::new(UNCONFINED);
+    let bed = TestBed::new(UNCONFINED);
     let line = format!(
         "trap '' TERM; sh -c 'while :; do sleep 0.1; done' {} & while :; do sleep 0.1; done",
         bed.nonce()
@@ -68,7 +68,7 @@ fn e14_a_child_that_dies_with_its_group_costs_no_grace() {
 #[case::holds_the_pipes("setsid sh -c 'while :; do sleep 0.1; done' NONCE &")]
 #[case::redirected("setsid sh -c 'while :; do sleep 0.1; done' NONCE >/dev/null 2>&1 &")]
 fn e20_a_session_of_its_own_is_no_way_out(#[case] line: &str) {
-    let bed = Bed::new(UNCONFINED);
+    let bed = TestBed::new(UNCONFINED);
     let line = line.replace("NONCE", &bed.nonce());
     let result = run(timed(&format!("{line} exec sleep 600"), 300));
     assert!(!is_alive(&bed.nonce()), "a process outlived the run");
@@ -77,7 +77,7 @@ fn e20_a_session_of_its_own_is_no_way_out(#[case] line: &str) {
 
 #[test]
 fn e15_a_timeout_of_zero_is_refused() {
-    let bed = Bed::new(UNCONFINED);
+    let bed = TestBed::new(UNCONFINED);
     let request = ProcessRequest { current_dir: Some(bed.ws("")), ..timed(": > made", 0) };
     let error = run_process(request, &Unsandboxed).unwrap_err();
     let why = "execution failed: a timeout of 0 leaves no time; use None for no timeout";
@@ -87,7 +87,7 @@ fn e15_a_timeout_of_zero_is_refused() {
 
 #[test]
 fn a_command_is_not_ended_early() {
-    let bed = Bed::new(UNCONFINED);
+    let bed = TestBed::new(UNCONFINED);
     let line = "trap ': > trapped; exit' TERM; : > ready; while :; do sleep 0.01; done";
     let request = ProcessRequest { current_dir: Some(bed.ws("")), ..timed(line, 700) };
     let call = std::thread::spawn(move || run(request));

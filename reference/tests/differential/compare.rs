@@ -8,7 +8,7 @@ use libtest_mimic::Trial;
 use serde_json::{Value, json};
 
 use crate::actor::{Deed, spelt};
-use crate::bed::{Bed, Done, NAMESPACES, ORDINARY};
+use crate::bed::{Done, NAMESPACES, ORDINARY, TestBed};
 use crate::generate::{Dice, Forest, Thing};
 use crate::rules::Rules;
 
@@ -57,24 +57,25 @@ fn all(who: &'static str) {
 
 fn one(who: &'static str, seed: u64, count: &mut Count) {
     let mut dice = Dice::new(seed);
-    let bed = Bed::new(who);
+    let bed = TestBed::new(who);
     let forest = Forest::grow(&mut dice, &bed.ws(""), seed.is_multiple_of(4));
     let policy = forest.policy(&mut dice);
-    let scene = Scene { bed, forest, policy, seed };
-    let deeds = scene.forest.deeds();
-    let done = scene.run(&deeds);
+    let fixture = ComparedWorkspace { bed, forest, policy, seed };
+    let deeds = fixture.forest.deeds();
+    let done = fixture.run(&deeds);
     if done.code == Some(126) {
-        scene.expect_refusal(&done);
+        fixture.expect_refusal(&done);
         count.refused += 1;
         return;
     }
     done.expect(0);
     let outcomes: Vec<&str> = done.out.lines().collect();
     assert_eq!(outcomes.len(), deeds.len(), "{}", done.err);
-    let said = scene.said(&deeds);
+    let said = fixture.said(&deeds);
     for ((deed, path), outcome) in deeds.iter().zip(outcomes) {
         let [rules, limits] = said.expected(*deed, path);
-        let context = || format!("seed {seed}: {deed:?} {path:?} gave {outcome}\n{}", scene.policy);
+        let context =
+            || format!("seed {seed}: {deed:?} {path:?} gave {outcome}\n{}", fixture.policy);
         match (rules && limits, outcome) {
             (true, "done") => count.allowed += 1,
             (false, "EACCES" | "EPERM" | "EROFS" | "ENOENT") if rules => count.limited += 1,
@@ -84,8 +85,8 @@ fn one(who: &'static str, seed: u64, count: &mut Count) {
     }
 }
 
-struct Scene {
-    bed: Bed,
+struct ComparedWorkspace {
+    bed: TestBed,
     forest: Forest,
     policy: Value,
     seed: u64,
@@ -111,7 +112,7 @@ impl Said {
     }
 }
 
-impl Scene {
+impl ComparedWorkspace {
     fn run(&self, deeds: &[(Deed, String)]) -> Done {
         let actor = self.bed.out("actor");
         let copied = std::process::Command::new("cp")

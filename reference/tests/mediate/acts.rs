@@ -8,7 +8,7 @@ use libtest_mimic::Trial;
 use nix::errno::Errno;
 use serde_json::{Value, json};
 
-use crate::bed::{BUBBLEWRAP, Bed, NAMESPACES, ORDINARY};
+use crate::bed::{BUBBLEWRAP, NAMESPACES, ORDINARY, TestBed};
 use crate::{denied, deputy, faithful, killed, races, sockets};
 
 /// Acts by name.
@@ -57,8 +57,8 @@ pub(crate) fn both(name: &str, test: fn(&'static str)) -> [Trial; 3] {
 }
 
 /// A bed with the actor where every user gets to it.
-pub(crate) fn stage(mechanism: &'static str) -> (Bed, PathBuf) {
-    let bed = Bed::new(mechanism);
+pub(crate) fn stage(mechanism: &'static str) -> (TestBed, PathBuf) {
+    let bed = TestBed::new(mechanism);
     let actor = bed.out("actor");
     let copied = Command::new("cp").arg(std::env::current_exe().unwrap()).arg(&actor).status();
     assert!(copied.unwrap().success());
@@ -67,7 +67,7 @@ pub(crate) fn stage(mechanism: &'static str) -> (Bed, PathBuf) {
 
 /// Returns the output of the actor in a sandbox under `policy`.
 #[track_caller]
-pub(crate) fn confined(bed: &Bed, actor: &Path, words: &[&str], policy: &Value) -> Vec<String> {
+pub(crate) fn confined(bed: &TestBed, actor: &Path, words: &[&str], policy: &Value) -> Vec<String> {
     let argv: Vec<&str> = [actor.to_str().unwrap(), "act"].iter().chain(words).copied().collect();
     let done = bed.go(policy, json!({"argv": argv}), &json!({}));
     done.expect(0).out.lines().map(str::to_owned).collect()
@@ -76,7 +76,7 @@ pub(crate) fn confined(bed: &Bed, actor: &Path, words: &[&str], policy: &Value) 
 /// Returns the output of the actor without a sandbox, by the same user, in an empty directory of
 /// its own.
 #[track_caller]
-pub(crate) fn open(bed: &Bed, actor: &Path, words: &[&str]) -> Vec<String> {
+pub(crate) fn open(bed: &TestBed, actor: &Path, words: &[&str]) -> Vec<String> {
     let directory = bed.out("open");
     fs::create_dir(&directory).unwrap();
     let mut command = bed.as_user(actor);

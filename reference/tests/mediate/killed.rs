@@ -7,7 +7,7 @@ use libtest_mimic::Trial;
 use serde_json::json;
 
 use crate::acts::{both, stage};
-use crate::bed::{Bed, is_alive, wait_until};
+use crate::bed::{TestBed, is_alive, wait_until};
 
 pub(crate) fn trials() -> Vec<Trial> {
     both("killed_runs_leave_nothing", half_of_them_killed).into()
@@ -55,17 +55,17 @@ fn half_of_them_killed(who: &'static str) {
 }
 
 /// Names in the workspace and outside it; results of killed launchers lie elsewhere.
-fn listing(bed: &Bed) -> Vec<std::path::PathBuf> {
+fn listing(bed: &TestBed) -> Vec<std::path::PathBuf> {
     let places = [bed.ws(""), bed.out("")];
     let names = bed.listing().into_iter();
     names.filter(|name| places.iter().any(|place| name.starts_with(place))).collect()
 }
 
-fn result(bed: &Bed, number: usize) -> std::path::PathBuf {
+fn result(bed: &TestBed, number: usize) -> std::path::PathBuf {
     bed.request_file().with_file_name(format!("result-{number}.json"))
 }
 
-fn start(bed: &Bed, number: usize) -> std::process::Child {
+fn start(bed: &TestBed, number: usize) -> std::process::Child {
     let mut refbox = bed.refbox_with_result(&result(bed, number));
     refbox.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap()
 }

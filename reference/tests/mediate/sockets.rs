@@ -17,7 +17,7 @@ use nix::sys::socket::{
 use serde_json::json;
 
 use crate::acts::{both, confined, stage, tell};
-use crate::bed::{Bed, wait_until};
+use crate::bed::{TestBed, wait_until};
 use crate::sys::{Shared, call};
 
 pub(crate) fn trials() -> Vec<Trial> {
@@ -67,7 +67,7 @@ fn bound_by(way: &str, kind: SockType, path: &Path) -> OwnedFd {
     }
 }
 
-fn all(bed: &Bed) -> Vec<(String, SockType, PathBuf)> {
+fn all(bed: &TestBed) -> Vec<(String, SockType, PathBuf)> {
     let each = |way: &str| {
         let directory = if way == "inside" { bed.ws("") } else { bed.out("") };
         KINDS.map(|kind| (way.to_owned(), kind, directory.join(format!("{way}-{kind:?}"))))

@@ -6,7 +6,7 @@ use libtest_mimic::Trial;
 use serde_json::json;
 
 use crate::acts::both;
-use crate::bed::Bed;
+use crate::bed::TestBed;
 
 pub(crate) fn trials() -> Vec<Trial> {
     both("ordinary_work_goes_on", work_goes_on).into()
@@ -29,7 +29,7 @@ const WORK: [&str; 12] = [
 ];
 
 fn work_goes_on(who: &'static str) {
-    let bed = Bed::new(who);
+    let bed = TestBed::new(who);
     let lines: Vec<String> = WORK
         .iter()
         .enumerate()

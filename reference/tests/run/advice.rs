@@ -12,7 +12,7 @@ use std::process::Command;
 use regex::Regex;
 use serde_json::{Value, json};
 
-use super::bed::{Bed, Done, ORDINARY};
+use super::bed::{Done, ORDINARY, TestBed};
 
 /// A run under rules in one language.
 #[derive(Clone)]
@@ -40,8 +40,8 @@ fn serve() -> u16 {
 }
 
 /// A repository and files, inside and outside, and a socket that a server is bound to.
-fn furnished() -> (Bed, UnixListener) {
-    let bed = Bed::new(ORDINARY);
+fn furnished() -> (TestBed, UnixListener) {
+    let bed = TestBed::new(ORDINARY);
     for name in ["secret/k", "keep/k", "src/m", "sub/f", "a", "b.env"] {
         fs::create_dir_all(bed.ws(name).parent().unwrap()).unwrap();
         fs::write(bed.ws(name), "text\n").unwrap();
@@ -64,7 +64,7 @@ fn furnished() -> (Bed, UnixListener) {
     (bed, socket)
 }
 
-fn placed(bed: &Bed, text: &str, port: u16) -> String {
+fn placed(bed: &TestBed, text: &str, port: u16) -> String {
     let names = [("$W", bed.ws("")), ("$O", bed.out(""))];
     let text = names
         .iter()
@@ -74,7 +74,7 @@ fn placed(bed: &Bed, text: &str, port: u16) -> String {
 
 impl Ruled {
     /// The request; documents are JSON, which YAML takes, or TOML.
-    fn request(&self, bed: &Bed) -> Value {
+    fn request(&self, bed: &TestBed) -> Value {
         let workspace = bed.ws("");
         let run = json!({"command": {"shell": self.line}, "cwd": workspace, "capture": true});
         if self.outside {
@@ -131,7 +131,7 @@ impl Ruled {
         }
     }
 
-    fn go(&self, bed: &Bed) -> Done {
+    fn go(&self, bed: &TestBed) -> Done {
         fs::write(bed.request_file(), self.request(bed).to_string()).unwrap();
         let output = bed.refbox().env("HOME", bed.out("")).output().unwrap();
         bed.done(&output)
@@ -164,7 +164,7 @@ impl Ruled {
     }
 
     /// Changes what `action` says, word for word; whether it said anything.
-    fn follow(&mut self, bed: &Bed, action: &str) -> bool {
+    fn follow(&mut self, bed: &TestBed, action: &str) -> bool {
         let before = (self.request(bed), self.outside);
         let find = |pattern: &str| -> Vec<Vec<String>> {
             let regex = Regex::new(pattern).unwrap();

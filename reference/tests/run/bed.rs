@@ -1,4 +1,4 @@
-//! The fixture: [`Bed`], a directory with a workspace and an outside, and one way to run in it.
+//! The fixture: [`TestBed`], a directory with a workspace and an outside, and one way to run in it.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -23,7 +23,7 @@ pub(crate) const LANDLOCK: &str = "landlock";
 pub(crate) const UNCONFINED: &str = "unconfined";
 
 /// A fresh directory, not below any temp directory, with `w` (workspace) and `o` (outside).
-pub(crate) struct Bed {
+pub(crate) struct TestBed {
     directory: TempDir,
     mechanism: &'static str,
     /// `refbox` runs as [`USER`].
@@ -57,7 +57,7 @@ pub(crate) struct Done {
     pub(crate) result: Value,
 }
 
-impl Bed {
+impl TestBed {
     /// A bed for runs by `mechanism`; fails where its program is missing.
     pub(crate) fn new(mechanism: &'static str) -> Self {
         if mechanism == BUBBLEWRAP {

@@ -8,7 +8,7 @@ use rstest::rstest;
 use serde_json::{Value, json};
 
 use crate::bed::{
-    BUBBLEWRAP, Bed, LANDLOCK, NAMESPACES, ORDINARY, UNCONFINED, is_alive, program, wait_until,
+    BUBBLEWRAP, LANDLOCK, NAMESPACES, ORDINARY, TestBed, UNCONFINED, is_alive, program, wait_until,
 };
 use crate::supervise::{finish, start};
 
@@ -19,7 +19,7 @@ const CALLERS: u64 = 20;
 const UNNAMED: u32 = 999_999_999;
 
 /// Starts a shell whose child is `refbox`, which gets the request by its file.
-fn shell_around(bed: &Bed) -> Child {
+fn shell_around(bed: &TestBed) -> Child {
     let refbox = bed.refbox();
     let mut shell = Command::new("sh");
     shell.args(["-c", "\"$@\"; :", "sh"]).arg(refbox.get_program()).args(refbox.get_args());
@@ -27,7 +27,7 @@ fn shell_around(bed: &Bed) -> Child {
 }
 
 /// Starts that shell in a session of its own, so that an adoption shows: no adopter is in it.
-fn shell_in_session(bed: &Bed) -> Child {
+fn shell_in_session(bed: &TestBed) -> Child {
     let refbox = bed.refbox();
     let mut shell = Command::new("setsid");
     shell.args(["sh", "-c", "\"$@\"; :", "sh"]).arg(refbox.get_program()).args(refbox.get_args());
@@ -35,7 +35,7 @@ fn shell_in_session(bed: &Bed) -> Child {
 }
 
 /// Starts a shell that writes its own number into the request, before it starts `refbox`.
-fn shell_with_number(bed: &Bed) -> Child {
+fn shell_with_number(bed: &TestBed) -> Child {
     let refbox = bed.refbox();
     let mut shell = Command::new("sh");
     let line = "IFS= read -r request < \"$0\"; before=${request%%\"$UNNAMED\"*}
@@ -46,7 +46,7 @@ fn shell_with_number(bed: &Bed) -> Child {
 }
 
 /// Starts a shell whose child is `refbox`, which gets the request through a pipe.
-fn shell_with_pipe(bed: &Bed) -> Child {
+fn shell_with_pipe(bed: &TestBed) -> Child {
     let mut shell = Command::new("sh");
     let line = "cat \"$1\" | \"$2\" run --request /dev/stdin --result \"$3\"; :";
     shell.args(["-c", line, "sh"]).arg(bed.request_file()).arg(program()).arg(bed.result_file());
@@ -58,13 +58,13 @@ fn quiet(mut command: Command) -> Child {
 }
 
 /// Waits until no process of the run is left, be it the command or `refbox`.
-fn await_the_end(bed: &Bed) {
+fn await_the_end(bed: &TestBed) {
     let root = bed.request_file().with_file_name("");
     let root = root.to_str().unwrap().to_owned();
     wait_until("nothing is left", || !is_alive(&bed.nonce()) && !is_alive(&root));
 }
 
-fn write_sleep(bed: &Bed, run: &Value) {
+fn write_sleep(bed: &TestBed, run: &Value) {
     let line = "sleep 600 & : > ready; setsid sleep 600";
     let argv = ["sh", "-c", line, &bed.nonce()];
     bed.write_request(&json!({}), json!({"argv": argv}), run);
@@ -76,11 +76,11 @@ fn write_sleep(bed: &Bed, run: &Value) {
 #[case::with_its_number(shell_with_number, json!({"parent_pid": UNNAMED}))]
 #[case::through_a_pipe(shell_with_pipe, json!({}))]
 fn a_run_ends_with_its_caller(
-    #[case] call: fn(&Bed) -> Child,
+    #[case] call: fn(&TestBed) -> Child,
     #[case] run: Value,
     #[values(NAMESPACES, BUBBLEWRAP, LANDLOCK, UNCONFINED)] mechanism: &'static str,
 ) {
-    let bed = Bed::new(mechanism);
+    let bed = TestBed::new(mechanism);
     write_sleep(&bed, &run);
     let mut caller = call(&bed);
     wait_until("the command is ready", || bed.ws("ready").exists());
@@ -107,8 +107,8 @@ fn a_caller_that_named_itself_and_dies_during_the_start_leaves_nothing() {
     kill_during_the_start(NAMESPACES, shell_with_number, &json!({"parent_pid": UNNAMED}));
 }
 
-fn kill_during_the_start(mechanism: &'static str, call: fn(&Bed) -> Child, run: &Value) {
-    let beds: Vec<Bed> = (0..CALLERS).map(|_| Bed::new(mechanism)).collect();
+fn kill_during_the_start(mechanism: &'static str, call: fn(&TestBed) -> Child, run: &Value) {
+    let beds: Vec<TestBed> = (0..CALLERS).map(|_| TestBed::new(mechanism)).collect();
     std::thread::scope(|scope| {
         for (delay, bed) in beds.iter().enumerate() {
             scope.spawn(move || {
@@ -136,7 +136,7 @@ fn kill_at_deadline(caller: &mut Child, deadline: Duration) -> bool {
 #[case::by_default(json!({}))]
 #[case::told(json!({"die_with_parent": false}))]
 fn a_run_that_is_not_tied_outlives_its_caller(#[case] run: Value) {
-    let bed = Bed::new(NAMESPACES);
+    let bed = TestBed::new(NAMESPACES);
     let line = ": > ready; until test -e go; do sleep 0.01; done; : > done";
     bed.write_request(&json!({}), json!({"shell": line}), &run);
     let mut caller = shell_around(&bed);
@@ -151,7 +151,7 @@ fn a_run_that_is_not_tied_outlives_its_caller(#[case] run: Value) {
 /// Checks that the end of the thread that called is not that of the process.
 #[rstest]
 fn a_thread_that_called_may_end() {
-    let bed = Bed::new(NAMESPACES);
+    let bed = TestBed::new(NAMESPACES);
     let line = ": > ready; until test -e go; do sleep 0.01; done; exit 5";
     let call = || start(&bed, line, &json!({"die_with_parent": true}));
     let child = std::thread::scope(|scope| scope.spawn(call).join()).unwrap();
@@ -161,7 +161,7 @@ fn a_thread_that_called_may_end() {
 
 #[rstest]
 fn a_caller_can_name_itself() {
-    let bed = Bed::new(NAMESPACES);
+    let bed = TestBed::new(NAMESPACES);
     let own = json!({"parent_pid": std::process::id()});
     bed.go(&json!({}), json!({"shell": "exit 4"}), &own).expect(4);
     let done = bed.go(&json!({}), json!({"shell": "exit 4"}), &json!({"parent_pid": 1}));
@@ -175,7 +175,7 @@ fn a_caller_can_name_itself() {
 /// Checks that a parent which only adopted `refbox` is not taken for the caller.
 #[rstest]
 fn a_caller_that_has_died_before_is_noticed() {
-    let bed = Bed::new(NAMESPACES);
+    let bed = TestBed::new(NAMESPACES);
     bed.write_request(&json!({}), json!({"shell": ": > begun"}), &json!({"die_with_parent": true}));
     let refbox = bed.refbox();
     let mut session = Command::new("setsid");

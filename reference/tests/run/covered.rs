@@ -7,21 +7,21 @@ use std::process::{Child, Command, Output, Stdio};
 use rstest::rstest;
 use serde_json::{Value, json};
 
-use crate::bed::{BUBBLEWRAP, Bed, NAMESPACES, ORDINARY, program, wait_until};
+use crate::bed::{BUBBLEWRAP, NAMESPACES, ORDINARY, TestBed, program, wait_until};
 
 /// Covers part of `/proc`; a second user namespace keeps that from being undone.
 const COVER: &str = "mount -t tmpfs none /proc/fs && exec unshare --user --map-current-user \
     --keep-caps --mount \"$@\"";
 
 /// `command`, by the user of the bed, on such a host.
-fn covered(bed: &Bed, command: &Command) -> Command {
+fn covered(bed: &TestBed, command: &Command) -> Command {
     let mut outer = bed.as_user("unshare".as_ref());
     outer.args(["--user", "--map-current-user", "--keep-caps", "--mount", "sh", "-c", COVER, "sh"]);
     outer.arg(command.get_program()).args(command.get_args());
     outer
 }
 
-fn run(bed: &Bed, policy: &Value, line: &str) -> (Output, Value) {
+fn run(bed: &TestBed, policy: &Value, line: &str) -> (Output, Value) {
     bed.write_request(policy, json!({"shell": line}), &json!({}));
     let plain = bed.plain();
     let output = covered(bed, &plain).stdin(Stdio::null()).output().unwrap();
@@ -30,7 +30,7 @@ fn run(bed: &Bed, policy: &Value, line: &str) -> (Output, Value) {
 }
 
 /// A process of the host's, by the same user on the same host, that holds a secret and a file.
-fn victim(bed: &Bed) -> Child {
+fn victim(bed: &TestBed) -> Child {
     let ready = bed.out("ready");
     let line =
         format!("exec 9< {}; echo > {}; exec sleep 60", bed.out("kept").display(), ready.display());
@@ -57,7 +57,7 @@ const LOOKS: &str = "cat environ maps mem auxv; cat root/etc/hostname fd/9; ls c
 fn processes_of_the_host_are_seen_and_not_reached(
     #[values(NAMESPACES, ORDINARY, BUBBLEWRAP)] mechanism: &'static str,
 ) {
-    let bed = Bed::new(mechanism);
+    let bed = TestBed::new(mechanism);
     let mut victim = victim(&bed);
     let line = format!("cat /proc/{}/comm && cd /proc/{0} && {LOOKS}; true", victim.id());
     let (output, result) = run(&bed, &json!({}), &line);
@@ -77,7 +77,7 @@ fn processes_of_the_host_are_seen_and_not_reached(
 fn names_are_held_there_as_anywhere(
     #[values(NAMESPACES, ORDINARY, BUBBLEWRAP)] mechanism: &'static str,
 ) {
-    let bed = Bed::new(mechanism);
+    let bed = TestBed::new(mechanism);
     let line =
         "mkdir .git && exit 9; mkdir /proc/self/cwd/.git && exit 9; mkdir -p a && cd a || exit 8
         mkdir ../.git && exit 9; mkdir b && echo x > b/f && cat b/f && exit 3";
@@ -89,7 +89,7 @@ fn names_are_held_there_as_anywhere(
 
 #[rstest]
 fn claims_and_status_say_so(#[values(NAMESPACES, ORDINARY, BUBBLEWRAP)] mechanism: &'static str) {
-    let bed = Bed::new(mechanism);
+    let bed = TestBed::new(mechanism);
     let name = if mechanism == BUBBLEWRAP { BUBBLEWRAP } else { NAMESPACES };
     let own = bed.plain();
     let asked = |words: &[&str]| -> Value {

@@ -5,10 +5,10 @@ use std::fs;
 use rstest::rstest;
 use serde_json::json;
 
-use crate::bed::{BUBBLEWRAP, Bed, NAMESPACES, ORDINARY, wait_until};
+use crate::bed::{BUBBLEWRAP, NAMESPACES, ORDINARY, TestBed, wait_until};
 
 fn env_of(mechanism: &'static str, policy: &serde_json::Value, line: &str) -> String {
-    let bed = Bed::new(mechanism);
+    let bed = TestBed::new(mechanism);
     bed.write_request(policy, json!({"shell": line}), &json!({}));
     let mut refbox = bed.refbox();
     refbox.env("REFBOX_PLAIN", "plain-canary").env("REFBOX_TOKEN", "token-canary");
@@ -32,7 +32,7 @@ fn a_cleared_environment_holds_exactly_what_is_set(
     #[values(NAMESPACES, ORDINARY, BUBBLEWRAP)] mechanism: &'static str,
 ) {
     let policy = json!({"env": {"base": "clear", "pass": ["REFBOX_PLAIN"], "set": {"B": "1"}}});
-    let bed = Bed::new(mechanism);
+    let bed = TestBed::new(mechanism);
     bed.write_request(&policy, json!({"argv": ["/usr/bin/env"]}), &json!({}));
     let output = bed.refbox().env("REFBOX_PLAIN", "p").env("OTHER", "o").output().unwrap();
     assert_eq!(bed.done(&output).expect(0).out, "B=1\nREFBOX_PLAIN=p\n");
@@ -51,7 +51,7 @@ fn the_launchers_environment_shows_nowhere_in_proc(
 
 #[test]
 fn not_even_the_hosts_root_finds_the_launchers_environment_in_the_helper() {
-    let bed = Bed::new(NAMESPACES);
+    let bed = TestBed::new(NAMESPACES);
     let line = "mkfifo pipe; : > ready; read line < pipe";
     bed.write_request(&json!({}), json!({"shell": line}), &json!({}));
     let mut child = bed.refbox().env("REFBOX_TOKEN", "token-canary").spawn().unwrap();

@@ -8,7 +8,7 @@ use base64::engine::general_purpose::STANDARD;
 use rstest::rstest;
 use serde_json::{Value, json};
 
-use crate::bed::{BUBBLEWRAP, Bed, NAMESPACES, ORDINARY, UNCONFINED};
+use crate::bed::{BUBBLEWRAP, NAMESPACES, ORDINARY, TestBed, UNCONFINED};
 
 #[rstest]
 #[case::zero("true", 0)]
@@ -21,7 +21,7 @@ fn exit_codes_are_the_commands_own(
     #[case] code: i32,
     #[values(NAMESPACES, ORDINARY, BUBBLEWRAP, UNCONFINED)] mechanism: &'static str,
 ) {
-    let bed = Bed::new(mechanism);
+    let bed = TestBed::new(mechanism);
     assert_eq!(bed.sh(&json!({}), line).expect(code).result["signal"], Value::Null);
 }
 
@@ -35,7 +35,7 @@ fn signals_are_told_from_codes(
     #[case] signal: i32,
     #[values(NAMESPACES, ORDINARY, BUBBLEWRAP, UNCONFINED)] mechanism: &'static str,
 ) {
-    let bed = Bed::new(mechanism);
+    let bed = TestBed::new(mechanism);
     let done = bed.sh(&json!({}), &format!("kill -{name} $$"));
     assert_eq!(done.code, Some(128 + signal), "{}", done.err);
     assert_eq!(done.result["signal"], signal);
@@ -53,7 +53,7 @@ fn others_may_die_of_a_signal_without_a_name(
     #[case] line: &str,
     #[values(NAMESPACES, ORDINARY, BUBBLEWRAP, UNCONFINED)] mechanism: &'static str,
 ) {
-    let bed = Bed::new(mechanism);
+    let bed = TestBed::new(mechanism);
     bed.sh(&json!({}), line).expect(3);
 }
 
@@ -70,7 +70,7 @@ fn what_cannot_be_executed_says_so(
     #[case] why: &str,
     #[values(NAMESPACES, ORDINARY, BUBBLEWRAP, UNCONFINED)] mechanism: &'static str,
 ) {
-    let bed = Bed::new(mechanism);
+    let bed = TestBed::new(mechanism);
     std::fs::write(bed.ws("plain"), "true\n").unwrap();
     bed.program(&bed.ws("bad"), "true\n");
     std::fs::create_dir(bed.ws("sub")).unwrap();
@@ -85,7 +85,7 @@ fn what_cannot_be_executed_says_so(
 fn a_closed_directory_in_path_does_not_make_a_program_exist(
     #[values(NAMESPACES, ORDINARY, BUBBLEWRAP)] mechanism: &'static str,
 ) {
-    let bed = Bed::new(mechanism);
+    let bed = TestBed::new(mechanism);
     let mode_of = |bits| std::os::unix::fs::PermissionsExt::from_mode(bits);
     std::fs::create_dir(bed.ws("closed")).unwrap();
     std::fs::set_permissions(bed.ws("closed"), mode_of(0o000)).unwrap();
@@ -99,7 +99,7 @@ fn a_closed_directory_in_path_does_not_make_a_program_exist(
 fn arguments_arrive_unchanged(
     #[values(NAMESPACES, ORDINARY, BUBBLEWRAP, UNCONFINED)] mechanism: &'static str,
 ) {
-    let bed = Bed::new(mechanism);
+    let bed = TestBed::new(mechanism);
     let argv = ["printf", "[%s]", "", "a b", "--", "-n", "'\"$x`", "é\n", "*"];
     let done = bed.go(&json!({}), json!({"argv": argv}), &json!({}));
     assert_eq!(done.expect(0).out, "[][a b][--][-n]['\"$x`][é\n][*]");
@@ -109,7 +109,7 @@ fn arguments_arrive_unchanged(
 fn streams_pass_through_byte_for_byte(
     #[values(NAMESPACES, ORDINARY, BUBBLEWRAP, UNCONFINED)] mechanism: &'static str,
 ) {
-    let bed = Bed::new(mechanism);
+    let bed = TestBed::new(mechanism);
     let line = "cat; printf 'err\\377' >&2";
     bed.write_request(&json!({}), json!({"shell": line}), &json!({"stdin": "inherit"}));
     let mut refbox = bed.refbox();
@@ -129,7 +129,7 @@ fn stdin_bytes_are_fed(
     #[case] size: usize,
     #[values(NAMESPACES, ORDINARY, BUBBLEWRAP, UNCONFINED)] mechanism: &'static str,
 ) {
-    let bed = Bed::new(mechanism);
+    let bed = TestBed::new(mechanism);
     let run = json!({"stdin": {"bytes_b64": STANDARD.encode(vec![b'x'; size])}});
     let done = bed.go(&json!({}), json!({"argv": ["wc", "-c"]}), &run);
     assert_eq!(done.expect(0).out.trim(), size.to_string());
@@ -149,7 +149,7 @@ fn unread_stdin_is_an_error_next_to_the_command_s_own_end(
     #[case] out: &str,
     #[values(NAMESPACES, ORDINARY, BUBBLEWRAP, UNCONFINED)] mechanism: &'static str,
 ) {
-    let bed = Bed::new(mechanism);
+    let bed = TestBed::new(mechanism);
     let bytes = STANDARD.encode(vec![b'x'; 1 << 20]);
     let run = json!({"stdin": {"bytes_b64": bytes}, "capture": true});
     let done = bed.go(&json!({}), json!({"shell": line}), &run);
@@ -171,7 +171,7 @@ fn unread_stdin_can_be_beside_the_point(
     #[case] code: i32,
     #[values(NAMESPACES, UNCONFINED)] mechanism: &'static str,
 ) {
-    let bed = Bed::new(mechanism);
+    let bed = TestBed::new(mechanism);
     let mut run = run;
     run["stdin"] = json!({"bytes_b64": STANDARD.encode(vec![b'x'; size])});
     let done = bed.go(&json!({}), json!({"shell": line}), &run);
@@ -180,7 +180,7 @@ fn unread_stdin_can_be_beside_the_point(
 
 #[rstest]
 fn null_stdin_is_at_its_end(#[values(NAMESPACES, ORDINARY, BUBBLEWRAP)] mechanism: &'static str) {
-    let bed = Bed::new(mechanism);
+    let bed = TestBed::new(mechanism);
     assert_eq!(
         bed.go(&json!({}), json!({"argv": ["wc", "-c"]}), &json!({})).expect(0).out.trim(),
         "0"
@@ -191,7 +191,7 @@ fn null_stdin_is_at_its_end(#[values(NAMESPACES, ORDINARY, BUBBLEWRAP)] mechanis
 fn captured_streams_are_in_the_result_up_to_the_cap(
     #[values(NAMESPACES, ORDINARY, BUBBLEWRAP, UNCONFINED)] mechanism: &'static str,
 ) {
-    let bed = Bed::new(mechanism);
+    let bed = TestBed::new(mechanism);
     let line = "printf 'a\\377b'; printf err >&2";
     let done = bed.go(&json!({}), json!({"shell": line}), &json!({"capture": true}));
     assert_eq!((done.expect(0).out.as_str(), done.err.as_str()), ("", ""));
@@ -209,7 +209,7 @@ fn captured_streams_are_in_the_result_up_to_the_cap(
 fn the_working_directory_is_the_one_asked_for(
     #[values(NAMESPACES, ORDINARY, BUBBLEWRAP, UNCONFINED)] mechanism: &'static str,
 ) {
-    let bed = Bed::new(mechanism);
+    let bed = TestBed::new(mechanism);
     std::fs::create_dir(bed.ws("sub dir")).unwrap();
     let run = json!({"cwd": bed.ws("sub dir")});
     let done = bed.go(&json!({}), json!({"argv": ["pwd"]}), &run);

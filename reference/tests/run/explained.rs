@@ -6,15 +6,15 @@ use std::process::Command;
 
 use serde_json::{Value, json};
 
-use super::bed::{BUBBLEWRAP, Bed, Done, ORDINARY};
+use super::bed::{BUBBLEWRAP, Done, ORDINARY, TestBed};
 
 /// The columns of one row: the rule, the policy, and the line.
 fn columns(row: &str) -> [&str; 3] {
     row.split('\t').collect::<Vec<_>>().try_into().unwrap()
 }
 
-fn furnished(mechanism: &'static str) -> Bed {
-    let bed = Bed::new(mechanism);
+fn furnished(mechanism: &'static str) -> TestBed {
+    let bed = TestBed::new(mechanism);
     for name in ["secret/k", "keep/k", "a"] {
         fs::create_dir_all(bed.ws(name).parent().unwrap()).unwrap();
         fs::write(bed.ws(name), "text\n").unwrap();
@@ -28,7 +28,7 @@ fn furnished(mechanism: &'static str) -> Bed {
     bed
 }
 
-fn go(bed: &Bed, policy: &str, line: &str, run: &Value) -> Done {
+fn go(bed: &TestBed, policy: &str, line: &str, run: &Value) -> Done {
     let placed = |text: &str| {
         let text = text.replace("$W", bed.ws("").to_str().unwrap());
         text.replace("$O", bed.out("").to_str().unwrap())

@@ -7,13 +7,13 @@ use std::path::Path;
 use rstest::rstest;
 use serde_json::json;
 
-use crate::bed::{BUBBLEWRAP, Bed, NAMESPACES, ORDINARY};
+use crate::bed::{BUBBLEWRAP, NAMESPACES, ORDINARY, TestBed};
 
 #[rstest]
 fn the_workspace_is_writable_and_the_outside_is_not(
     #[values(NAMESPACES, ORDINARY, BUBBLEWRAP)] mechanism: &'static str,
 ) {
-    let bed = Bed::new(mechanism);
+    let bed = TestBed::new(mechanism);
     fs::write(bed.out("f"), "kept").unwrap();
     let out = bed.out("");
     let line = format!("echo in > f && echo evil > {}/f", out.display());
@@ -26,7 +26,7 @@ fn the_workspace_is_writable_and_the_outside_is_not(
 fn read_only_mode_closes_the_workspace_too(
     #[values(NAMESPACES, ORDINARY, BUBBLEWRAP)] mechanism: &'static str,
 ) {
-    let bed = Bed::new(mechanism);
+    let bed = TestBed::new(mechanism);
     fs::write(bed.ws("f"), "kept").unwrap();
     let done = bed.sh(&json!({"mode": "read_only"}), "cat f; echo evil > f");
     assert_eq!(done.expect(2).complains("Read-only file system").out, "kept");
@@ -37,7 +37,7 @@ fn read_only_mode_closes_the_workspace_too(
 fn an_extra_root_is_writable_and_its_sibling_is_not(
     #[values(NAMESPACES, ORDINARY, BUBBLEWRAP)] mechanism: &'static str,
 ) {
-    let bed = Bed::new(mechanism);
+    let bed = TestBed::new(mechanism);
     fs::create_dir(bed.out("a")).unwrap();
     fs::create_dir(bed.out("b")).unwrap();
     let line = format!("cd {}; echo 1 > a/f && echo 2 > b/f", bed.out("").display());
@@ -50,7 +50,7 @@ fn an_extra_root_is_writable_and_its_sibling_is_not(
 fn a_workspace_within_a_writable_root_has_no_border(
     #[values(NAMESPACES, ORDINARY, BUBBLEWRAP)] mechanism: &'static str,
 ) {
-    let bed = Bed::new(mechanism);
+    let bed = TestBed::new(mechanism);
     fs::create_dir(bed.ws("in")).unwrap();
     fs::write(bed.ws("f"), "text").unwrap();
     let policy = json!({"workspace": bed.ws("in"), "writable": [bed.ws("")]});
@@ -62,7 +62,7 @@ fn a_workspace_within_a_writable_root_has_no_border(
 fn a_deny_inside_a_root_holds_by_every_name(
     #[values(NAMESPACES, ORDINARY, BUBBLEWRAP)] mechanism: &'static str,
 ) {
-    let bed = Bed::new(mechanism);
+    let bed = TestBed::new(mechanism);
     fs::create_dir_all(bed.ws("a/b")).unwrap();
     fs::write(bed.ws("a/b/keep"), "kept").unwrap();
     let line = "echo ok > a/b/other || exit 9
@@ -85,7 +85,7 @@ fn a_deny_inside_a_root_holds_by_every_name(
 fn metadata_outside_cannot_be_changed(
     #[values(NAMESPACES, ORDINARY, BUBBLEWRAP)] mechanism: &'static str,
 ) {
-    let bed = Bed::new(mechanism);
+    let bed = TestBed::new(mechanism);
     fs::write(bed.out("f"), "kept").unwrap();
     fs::set_permissions(bed.out("f"), fs::Permissions::from_mode(0o600)).unwrap();
     let before = fs::metadata(bed.out("f")).unwrap();
@@ -108,7 +108,7 @@ fn metadata_outside_cannot_be_changed(
 fn links_do_not_lead_writes_out(
     #[values(NAMESPACES, ORDINARY, BUBBLEWRAP)] mechanism: &'static str,
 ) {
-    let bed = Bed::new(mechanism);
+    let bed = TestBed::new(mechanism);
     symlink(bed.out("new"), bed.ws("dangling")).unwrap();
     symlink(bed.out(""), bed.ws("directory")).unwrap();
     symlink("real", bed.ws("inside")).unwrap();
@@ -122,7 +122,7 @@ fn links_do_not_lead_writes_out(
 fn a_workspace_behind_a_link_is_its_real_directory(
     #[values(NAMESPACES, ORDINARY, BUBBLEWRAP)] mechanism: &'static str,
 ) {
-    let bed = Bed::new(mechanism);
+    let bed = TestBed::new(mechanism);
     symlink(bed.ws(""), bed.out("alias")).unwrap();
     let policy = json!({"workspace": bed.out("alias")});
     bed.go(&policy, json!({"shell": "pwd -P; echo x > f"}), &json!({"cwd": bed.out("alias")}))
@@ -134,7 +134,7 @@ fn a_workspace_behind_a_link_is_its_real_directory(
 fn a_writable_root_must_not_lead_out_through_a_planted_link(
     #[values(NAMESPACES, ORDINARY, BUBBLEWRAP)] mechanism: &'static str,
 ) {
-    let bed = Bed::new(mechanism);
+    let bed = TestBed::new(mechanism);
     symlink(bed.out(""), bed.ws("state")).unwrap();
     let done = bed.sh(&json!({"writable": [bed.ws("state")]}), "echo x > state/n");
     assert_eq!(done.code, Some(126));
@@ -151,7 +151,7 @@ fn private_temp_directories_are_writable_and_not_the_hosts(
     #[case] directory: &str,
     #[values(NAMESPACES, ORDINARY, BUBBLEWRAP)] mechanism: &'static str,
 ) {
-    let bed = Bed::new(mechanism);
+    let bed = TestBed::new(mechanism);
     let name = Path::new(directory).join(bed.nonce());
     let line = format!("echo x > {0} && cat {0}", name.display());
     assert_eq!(bed.sh(&json!({}), &line).expect(0).out, "x\n");
@@ -162,7 +162,7 @@ fn private_temp_directories_are_writable_and_not_the_hosts(
 fn the_host_temp_directory_is_shared_only_where_granted(
     #[values(NAMESPACES, ORDINARY, BUBBLEWRAP)] mechanism: &'static str,
 ) {
-    let bed = Bed::new(mechanism);
+    let bed = TestBed::new(mechanism);
     let shared = tempfile::Builder::new().prefix("refbox-test").tempdir_in("/tmp").unwrap();
     fs::set_permissions(shared.path(), fs::Permissions::from_mode(0o777)).unwrap();
     let line = format!("echo x > {}/f", shared.path().display());
@@ -176,7 +176,7 @@ fn the_host_temp_directory_is_shared_only_where_granted(
 fn without_a_temp_directory_none_is_writable(
     #[values(NAMESPACES, ORDINARY, BUBBLEWRAP)] mechanism: &'static str,
 ) {
-    let bed = Bed::new(mechanism);
+    let bed = TestBed::new(mechanism);
     let line =
         "for d in /tmp /var/tmp /dev/shm; do echo x > $d/refbox-none && exit 9; done; exit 3";
     bed.sh(&json!({"tmp": "none"}), line).expect(3);
@@ -186,7 +186,7 @@ fn without_a_temp_directory_none_is_writable(
 fn a_workspace_in_the_private_temp_directory_is_the_hosts(
     #[values(NAMESPACES, ORDINARY, BUBBLEWRAP)] mechanism: &'static str,
 ) {
-    let bed = Bed::new(mechanism);
+    let bed = TestBed::new(mechanism);
     let workspace = tempfile::Builder::new().prefix("refbox-test").tempdir_in("/tmp").unwrap();
     fs::set_permissions(workspace.path(), fs::Permissions::from_mode(0o777)).unwrap();
     let at = workspace.path();
@@ -203,7 +203,7 @@ fn a_workspace_in_the_private_temp_directory_is_the_hosts(
 fn device_and_kernel_trees_are_fresh(
     #[values(NAMESPACES, ORDINARY, BUBBLEWRAP)] mechanism: &'static str,
 ) {
-    let bed = Bed::new(mechanism);
+    let bed = TestBed::new(mechanism);
     let line = "echo x > /dev/null && head -c1 /dev/urandom > /dev/null || exit 9
         touch /dev/refbox && exit 9; test -e /dev/kmsg && exit 9; find /run -mindepth 1 ! -type l | grep . && exit 9; exit 3";
     bed.sh(&json!({}), line).expect(3);
@@ -213,7 +213,7 @@ fn device_and_kernel_trees_are_fresh(
 fn a_run_leaves_nothing_but_what_the_command_wrote(
     #[values(NAMESPACES, ORDINARY, BUBBLEWRAP)] mechanism: &'static str,
 ) {
-    let bed = Bed::new(mechanism);
+    let bed = TestBed::new(mechanism);
     fs::write(bed.ws("secret"), "s").unwrap();
     fs::create_dir(bed.ws(".git")).unwrap();
     let before = bed.listing();
@@ -224,7 +224,7 @@ fn a_run_leaves_nothing_but_what_the_command_wrote(
 
 #[test]
 fn devices_can_be_used_but_not_changed() {
-    let bed = Bed::new(NAMESPACES);
+    let bed = TestBed::new(NAMESPACES);
     // The mount is looked at, as a change that went through would hit the host's device.
     let line = "for d in null zero full random urandom tty; do
             grep -q \" /dev/$d ro,\" /proc/self/mountinfo || { echo $d; exit 9; }
@@ -236,7 +236,7 @@ fn devices_can_be_used_but_not_changed() {
 fn the_hosts_root_is_not_behind_the_root(
     #[values(NAMESPACES, ORDINARY, BUBBLEWRAP)] mechanism: &'static str,
 ) {
-    let bed = Bed::new(mechanism);
+    let bed = TestBed::new(mechanism);
     let line = "test \"$(stat -c %m:%i /..)\" = \"$(stat -c %m:%i /)\" || exit 9
         cut -d' ' -f5 /proc/self/mountinfo | grep -cx /; (echo x > /../refbox-escape) && exit 9; exit 3";
     assert_eq!(bed.sh(&json!({}), line).expect(3).out, "1\n");

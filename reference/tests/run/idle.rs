@@ -7,7 +7,7 @@ use std::time::{Duration, Instant};
 use rstest::rstest;
 use serde_json::json;
 
-use crate::bed::{BUBBLEWRAP, Bed, NAMESPACES, ORDINARY, UNCONFINED, wait_until};
+use crate::bed::{BUBBLEWRAP, NAMESPACES, ORDINARY, TestBed, UNCONFINED, wait_until};
 use crate::supervise::{finish, start};
 
 /// Returns the number of context switches of process `id` and its children.
@@ -28,7 +28,7 @@ fn chain(id: u32) -> Vec<u32> {
 fn nobody_wakes_up_while_a_command_sleeps(
     #[values(NAMESPACES, ORDINARY, BUBBLEWRAP, UNCONFINED)] mechanism: &'static str,
 ) {
-    let bed = Bed::new(mechanism);
+    let bed = TestBed::new(mechanism);
     let line = ": > ready; sleep 3; : > slept; until test -e go; do sleep 0.01; done";
     let child = start(&bed, line, &json!({"capture": true, "timeout_ms": 600_000}));
     let ids = || chain(child.id());
@@ -55,7 +55,7 @@ fn nobody_wakes_up_while_a_command_sleeps(
 
 /// The highest the launcher's memory has been while it captured `line`, in KiB.
 fn peak(line: &str) -> u64 {
-    let bed = Bed::new(UNCONFINED);
+    let bed = TestBed::new(UNCONFINED);
     let look = "sup=$(awk '/^PPid/ {print $2}' /proc/$PPID/status); \
                 awk '/^VmHWM/ {print $2}' /proc/$sup/status >&2";
     let done =

@@ -10,7 +10,7 @@ use rstest::rstest;
 use serde_json::{Value, json};
 
 use crate::bed::{
-    BUBBLEWRAP, Bed, LANDLOCK, NAMESPACES, ORDINARY, UNCONFINED, is_alive, wait_until,
+    BUBBLEWRAP, LANDLOCK, NAMESPACES, ORDINARY, TestBed, UNCONFINED, is_alive, wait_until,
 };
 use crate::supervise::{finish, send, start};
 
@@ -27,7 +27,7 @@ fn a_second_signal_ends_the_grace_at_once(
     #[case] code: i32,
     #[values(NAMESPACES, ORDINARY, BUBBLEWRAP, UNCONFINED)] mechanism: &'static str,
 ) {
-    let bed = Bed::new(mechanism);
+    let bed = TestBed::new(mechanism);
     let nonce = bed.nonce();
     let line = format!(
         "trap ': > heard' {name}; : > ready
@@ -50,7 +50,7 @@ fn a_second_signal_ends_the_grace_at_once(
 fn the_rest_of_the_group_has_the_grace_too(
     #[values(NAMESPACES, ORDINARY, BUBBLEWRAP, UNCONFINED)] mechanism: &'static str,
 ) {
-    let bed = Bed::new(mechanism);
+    let bed = TestBed::new(mechanism);
     let clean = "trap 'sleep 0.5; : > cleaned; exit' TERM; : > ready; while :; do sleep 0.05; done";
     let child = start(&bed, &format!("({clean}) & exec sleep 600"), &json!({}));
     send(&child, Signal::SIGTERM);
@@ -68,7 +68,7 @@ fn a_window_change_is_passed_on(
     #[case] form: &str,
     #[values(NAMESPACES, ORDINARY, BUBBLEWRAP, LANDLOCK, UNCONFINED)] mechanism: &'static str,
 ) {
-    let bed = Bed::new(mechanism);
+    let bed = TestBed::new(mechanism);
     let line = "trap \": > told\" WINCH; : > ready; until [ -e told ]; do :; done; exit 6";
     let child = start(&bed, &form.replace("LINE", line), &json!({}));
     send(&child, Signal::SIGWINCH);
@@ -101,7 +101,7 @@ fn a_signal_that_races_with_the_end_is_told_only_if_it_came_first(
     #[case] interrupted_by: Value,
     #[values(NAMESPACES, ORDINARY, BUBBLEWRAP, UNCONFINED)] mechanism: &'static str,
 ) {
-    let bed = Bed::new(mechanism);
+    let bed = TestBed::new(mechanism);
     let line = ": > ready; until test -e go; do sleep 0.01; done; exit 0";
     let child = start(&bed, line, &json!({}));
     send(&child, Signal::SIGSTOP);
@@ -129,7 +129,7 @@ fn sleeps(id: u32) -> String {
 fn a_signal_that_comes_too_late_for_the_command_is_not_told(
     #[values(NAMESPACES, ORDINARY, UNCONFINED)] mechanism: &'static str,
 ) {
-    let bed = Bed::new(mechanism);
+    let bed = TestBed::new(mechanism);
     let line =
         "trap ': > told' CONT; : > ready; until test -e go; do sleep 0.01; done; : > gone; exit 0";
     let child = start(&bed, line, &json!({}));
@@ -168,7 +168,7 @@ fn find(nonce: &str) -> u32 {
 fn a_stop_reaches_the_command_and_a_continue_too(
     #[values(NAMESPACES, ORDINARY, BUBBLEWRAP, UNCONFINED)] mechanism: &'static str,
 ) {
-    let bed = Bed::new(mechanism);
+    let bed = TestBed::new(mechanism);
     // A shell that waits for its child to begin would be stopped in that.
     let line = "mkfifo pipe; exec 3<>pipe; : > ready; read line <&3; exit 3";
     let argv = ["sh", "-c", line, &bed.nonce()];
@@ -190,7 +190,7 @@ fn a_stop_reaches_the_command_and_a_continue_too(
 fn a_command_that_handles_a_stop_gets_that_very_signal(
     #[values(NAMESPACES, ORDINARY, BUBBLEWRAP, UNCONFINED)] mechanism: &'static str,
 ) {
-    let bed = Bed::new(mechanism);
+    let bed = TestBed::new(mechanism);
     let line = "trap ': > stopping' TSTP; trap ': > going' CONT; : > ready
         until test -e stopping && test -e going; do sleep 0.01; done; exit 3";
     let child = start(&bed, line, &json!({}));

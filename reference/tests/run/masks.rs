@@ -5,7 +5,7 @@ use std::fs;
 use rstest::rstest;
 use serde_json::json;
 
-use crate::bed::{BUBBLEWRAP, Bed, NAMESPACES, ORDINARY};
+use crate::bed::{BUBBLEWRAP, NAMESPACES, ORDINARY, TestBed};
 
 /// Acts on a masked file `s`, each of which must fail.
 const FILE_ACTS: [&str; 9] = [
@@ -27,7 +27,7 @@ fn a_masked_file_discloses_and_takes_nothing(
     #[case] place: &str,
     #[values(NAMESPACES, ORDINARY, BUBBLEWRAP)] mechanism: &'static str,
 ) {
-    let bed = Bed::new(mechanism);
+    let bed = TestBed::new(mechanism);
     let directory = if place == "w" { bed.ws("") } else { bed.out("") };
     let secret = directory.join("s");
     fs::write(&secret, "canary").unwrap();
@@ -44,7 +44,7 @@ fn a_masked_file_discloses_and_takes_nothing(
 fn a_masked_directory_can_be_neither_entered_nor_filled(
     #[values(NAMESPACES, ORDINARY, BUBBLEWRAP)] mechanism: &'static str,
 ) {
-    let bed = Bed::new(mechanism);
+    let bed = TestBed::new(mechanism);
     fs::create_dir(bed.ws("d")).unwrap();
     fs::write(bed.ws("d/s"), "canary").unwrap();
     let acts =
@@ -59,7 +59,7 @@ fn a_masked_directory_can_be_neither_entered_nor_filled(
 fn a_parent_of_a_mask_cannot_be_moved_away(
     #[values(NAMESPACES, ORDINARY, BUBBLEWRAP)] mechanism: &'static str,
 ) {
-    let bed = Bed::new(mechanism);
+    let bed = TestBed::new(mechanism);
     fs::create_dir_all(bed.ws("a/b")).unwrap();
     fs::write(bed.ws("a/b/s"), "canary").unwrap();
     let line =
@@ -97,7 +97,7 @@ print('tried all')";
 
 #[rstest]
 fn masks_cannot_be_undone(#[values(NAMESPACES, ORDINARY, BUBBLEWRAP)] mechanism: &'static str) {
-    let bed = Bed::new(mechanism);
+    let bed = TestBed::new(mechanism);
     fs::write(bed.ws("s"), "canary").unwrap();
     fs::write(bed.ws("ro"), "kept").unwrap();
     let policy = json!({"deny_read": [bed.ws("s")], "deny_write": [bed.ws("ro")]});
@@ -109,7 +109,7 @@ fn masks_cannot_be_undone(#[values(NAMESPACES, ORDINARY, BUBBLEWRAP)] mechanism:
 
 #[rstest]
 fn many_masks_hold(#[values(NAMESPACES, ORDINARY, BUBBLEWRAP)] mechanism: &'static str) {
-    let bed = Bed::new(mechanism);
+    let bed = TestBed::new(mechanism);
     let names: Vec<_> = (0..300).map(|number| bed.ws(&format!("s{number}"))).collect();
     names.iter().for_each(|name| fs::write(name, "canary").unwrap());
     let line = "for f in s*; do cat $f 2> /dev/null && exit 9; done; exit 3";
@@ -129,7 +129,7 @@ fn acts(directory: &str, acts: &[&str]) -> String {
 fn what_mode_bits_close_needs_no_mask_and_stays_closed(
     #[values(NAMESPACES, ORDINARY, BUBBLEWRAP)] mechanism: &'static str,
 ) {
-    let bed = Bed::new(mechanism);
+    let bed = TestBed::new(mechanism);
     if !bed.is_root() {
         // A path that an ordinary user cannot even look up counts as absent.
         let done = bed.sh(&json!({"deny_read": ["/root/.profile"]}), "true");

@@ -9,7 +9,7 @@ use std::os::unix::net::{SocketAddr, UnixDatagram, UnixListener};
 use rstest::rstest;
 use serde_json::json;
 
-use crate::bed::{BUBBLEWRAP, Bed, NAMESPACES, ORDINARY};
+use crate::bed::{BUBBLEWRAP, NAMESPACES, ORDINARY, TestBed};
 
 /// A line that connects bash to a TCP port of this host.
 fn dial(port: u16) -> serde_json::Value {
@@ -20,7 +20,7 @@ fn dial(port: u16) -> serde_json::Value {
 fn the_network_is_the_hosts_or_none(
     #[values(NAMESPACES, ORDINARY, BUBBLEWRAP)] mechanism: &'static str,
 ) {
-    let bed = Bed::new(mechanism);
+    let bed = TestBed::new(mechanism);
     let listener = TcpListener::bind("127.0.0.1:0").unwrap();
     let port = listener.local_addr().unwrap().port();
     bed.go(&json!({}), dial(port), &json!({})).expect(1).complains("/dev/tcp/127.0.0.1");
@@ -48,7 +48,7 @@ fn connect(name: &str) -> serde_json::Value {
 fn path_sockets_are_out_of_reach_unless_listed(
     #[values(NAMESPACES, ORDINARY, BUBBLEWRAP)] mechanism: &'static str,
 ) {
-    let bed = Bed::new(mechanism);
+    let bed = TestBed::new(mechanism);
     for (place, network) in [("o", "none"), ("w", "none"), ("o", "host"), ("w", "host")] {
         let path = if place == "o" { bed.out("s") } else { bed.ws("s") };
         let _listener = UnixListener::bind(&path).unwrap();
@@ -67,7 +67,7 @@ fn path_sockets_are_out_of_reach_unless_listed(
 fn abstract_sockets_are_out_of_reach_even_on_the_hosts_network(
     #[values(NAMESPACES, ORDINARY, BUBBLEWRAP)] mechanism: &'static str,
 ) {
-    let bed = Bed::new(mechanism);
+    let bed = TestBed::new(mechanism);
     let address = SocketAddr::from_abstract_name(bed.nonce()).unwrap();
     let _listener = UnixListener::bind_addr(&address).unwrap();
     let name = format!("@{}", bed.nonce());
@@ -99,7 +99,7 @@ fn datagram_sockets_are_out_of_reach_unless_listed(
     )]
     network: serde_json::Value,
 ) {
-    let bed = Bed::new(mechanism);
+    let bed = TestBed::new(mechanism);
     let path = bed.out("d");
     let socket = UnixDatagram::bind(&path).unwrap();
     // An ordinary user may send to it.
@@ -144,7 +144,7 @@ fn own_sockets_work_whatever_the_network(
     )]
     network: serde_json::Value,
 ) {
-    let bed = Bed::new(mechanism);
+    let bed = TestBed::new(mechanism);
     let argv = json!({"argv": ["python3", "-c", OWN, bed.nonce()]});
     bed.go(&json!({"network": network}), argv, &json!({})).expect(0);
 }
@@ -153,7 +153,7 @@ fn own_sockets_work_whatever_the_network(
 fn a_low_port_is_led_out_or_refused(
     #[values(NAMESPACES, ORDINARY, BUBBLEWRAP)] mechanism: &'static str,
 ) {
-    let bed = Bed::new(mechanism);
+    let bed = TestBed::new(mechanism);
     let done = bed.go(&json!({"network": {"proxy": {"port": 9}}}), dial(9), &json!({}));
     if mechanism == BUBBLEWRAP {
         assert_eq!((done.code, &done.result["started"]), (Some(126), &json!(false)));

@@ -7,7 +7,7 @@ use std::process::{Command, Stdio};
 use rstest::rstest;
 use serde_json::json;
 
-use crate::bed::{BUBBLEWRAP, Bed, NAMESPACES, ORDINARY, UNCONFINED};
+use crate::bed::{BUBBLEWRAP, NAMESPACES, ORDINARY, TestBed, UNCONFINED};
 
 /// A process of ours that ends with its stdin.
 fn victim(nonce: &str) -> std::process::Child {
@@ -20,7 +20,7 @@ fn victim(nonce: &str) -> std::process::Child {
 fn host_processes_can_be_neither_seen_nor_signalled(
     #[values(NAMESPACES, ORDINARY, BUBBLEWRAP)] mechanism: &'static str,
 ) {
-    let bed = Bed::new(mechanism);
+    let bed = TestBed::new(mechanism);
     let mut victim = victim(&bed.nonce());
     let line = format!(
         "cat /proc/[0-9]*/cmdline | tr '\\0' '\\n' | grep -c 'nonc[e]-'
@@ -39,7 +39,7 @@ fn host_processes_can_be_neither_seen_nor_signalled(
 fn inherited_descriptors_do_not_reach_the_command(
     #[values(NAMESPACES, ORDINARY, BUBBLEWRAP, UNCONFINED)] mechanism: &'static str,
 ) {
-    let bed = Bed::new(mechanism);
+    let bed = TestBed::new(mechanism);
     fs::write(bed.out("f"), "canary").unwrap();
     let file = fs::File::open(bed.out("f")).unwrap();
     nix::fcntl::fcntl(&file, nix::fcntl::FcntlArg::F_SETFD(nix::fcntl::FdFlag::empty())).unwrap();
@@ -55,7 +55,7 @@ fn inherited_descriptors_do_not_reach_the_command(
 fn kernel_settings_cannot_be_written_not_even_the_same_value(
     #[values(NAMESPACES, ORDINARY, BUBBLEWRAP)] mechanism: &'static str,
 ) {
-    let bed = Bed::new(mechanism);
+    let bed = TestBed::new(mechanism);
     let line = "for f in /proc/sys/kernel/core_pattern /proc/sys/vm/swappiness; do
             v=$(cat $f) || exit 9; (echo \"$v\" > $f) && exit 9
         done; exit 3";
@@ -74,7 +74,7 @@ fn kernel_settings_cannot_be_written_not_even_the_same_value(
 fn the_command_holds_no_privileges_and_cannot_gain_any(
     #[values(NAMESPACES, ORDINARY, BUBBLEWRAP)] mechanism: &'static str,
 ) {
-    let bed = Bed::new(mechanism);
+    let bed = TestBed::new(mechanism);
     let done = bed.sh(&json!({}), "grep -E '^(Cap|NoNewPrivs|Seccomp:)' /proc/self/status");
     let zero = "0000000000000000";
     let expected = format!(
@@ -88,7 +88,7 @@ fn the_command_holds_no_privileges_and_cannot_gain_any(
 fn the_inner_stage_cannot_be_inspected_or_killed(
     #[values(NAMESPACES, ORDINARY, BUBBLEWRAP)] mechanism: &'static str,
 ) {
-    let bed = Bed::new(mechanism);
+    let bed = TestBed::new(mechanism);
     let line = "readlink /proc/1/exe && exit 9; readlink /proc/1/fd/0 && exit 9; ls /proc/1/root/ && exit 9
         cat /proc/1/environ && exit 9; chmod 755 /proc/1/exe && exit 9; kill -9 1; kill -STOP 1; kill -TERM 1; exit 3";
     bed.sh(&json!({}), line).expect(3).complains("Permission denied");
@@ -98,7 +98,7 @@ fn the_inner_stage_cannot_be_inspected_or_killed(
 fn the_command_leads_a_session_without_a_terminal(
     #[values(NAMESPACES, ORDINARY, BUBBLEWRAP)] mechanism: &'static str,
 ) {
-    let bed = Bed::new(mechanism);
+    let bed = TestBed::new(mechanism);
     let line = "test $(cut -d' ' -f6 /proc/self/stat) = $$ && cut -d' ' -f7 /proc/self/stat";
     // Field 7 is the controlling terminal: 0 for none.
     assert_eq!(bed.sh(&json!({}), line).expect(0).out, "0\n");
@@ -118,7 +118,7 @@ print(os.strerror(ctypes.get_errno()))";
 fn the_hosts_control_groups_cannot_be_mounted(
     #[values(NAMESPACES, ORDINARY, BUBBLEWRAP)] mechanism: &'static str,
 ) {
-    let bed = Bed::new(mechanism);
+    let bed = TestBed::new(mechanism);
     let done = bed.go(&json!({}), json!({"argv": ["python3", "-c", CGROUPS]}), &json!({}));
     assert_eq!(done.expect(0).out, "Operation not permitted\nOperation not permitted\n");
 }

@@ -6,7 +6,7 @@ use std::os::unix::fs::symlink;
 use rstest::rstest;
 use serde_json::json;
 
-use crate::bed::{BUBBLEWRAP, Bed, NAMESPACES, ORDINARY};
+use crate::bed::{BUBBLEWRAP, NAMESPACES, ORDINARY, TestBed};
 
 const NO_WRITE: &str = "echo x > f || exit 9
     (echo x > .git/config) && exit 9; mkdir .git/hooks && exit 9; mv .git g && exit 9
@@ -16,7 +16,7 @@ const NO_WRITE: &str = "echo x > f || exit 9
 fn an_existing_git_directory_is_readable_and_keeps_its_bytes(
     #[values(NAMESPACES, ORDINARY, BUBBLEWRAP)] mechanism: &'static str,
 ) {
-    let bed = Bed::new(mechanism);
+    let bed = TestBed::new(mechanism);
     fs::create_dir(bed.ws(".git")).unwrap();
     fs::write(bed.ws(".git/config"), "kept").unwrap();
     let line = format!("cat .git/config; {NO_WRITE}");
@@ -34,7 +34,7 @@ fn git_is_writable_without_protection(
     #[case] policy: serde_json::Value,
     #[values(NAMESPACES, ORDINARY, BUBBLEWRAP)] mechanism: &'static str,
 ) {
-    let bed = Bed::new(mechanism);
+    let bed = TestBed::new(mechanism);
     fs::create_dir(bed.ws(".git")).unwrap();
     bed.sh(&policy, "echo x > .git/config").expect(0);
     assert_eq!(fs::read_to_string(bed.ws(".git/config")).unwrap(), "x\n");
@@ -44,7 +44,7 @@ fn git_is_writable_without_protection(
 fn a_grant_for_git_opens_nothing_else(
     #[values(NAMESPACES, ORDINARY, BUBBLEWRAP)] mechanism: &'static str,
 ) {
-    let bed = Bed::new(mechanism);
+    let bed = TestBed::new(mechanism);
     fs::write(bed.ws(".mcp.json"), "kept").unwrap();
     let policy = json!({"protect": "metadata", "grants": ["git_metadata_write"]});
     bed.sh(&policy, "echo x > .mcp.json").expect(2).complains("Read-only file system");
@@ -54,7 +54,7 @@ fn a_grant_for_git_opens_nothing_else(
 fn names_in_extra_roots_are_protected_and_in_nested_directories_not(
     #[values(NAMESPACES, ORDINARY, BUBBLEWRAP)] mechanism: &'static str,
 ) {
-    let bed = Bed::new(mechanism);
+    let bed = TestBed::new(mechanism);
     fs::create_dir_all(bed.out(".vscode")).unwrap();
     fs::create_dir_all(bed.ws("sub/.vscode")).unwrap();
     let line = format!("touch sub/.vscode/x || exit 9; touch {}/x", bed.out(".vscode").display());
@@ -66,7 +66,7 @@ fn names_in_extra_roots_are_protected_and_in_nested_directories_not(
 fn a_git_pointer_and_its_target_are_protected(
     #[values(NAMESPACES, ORDINARY, BUBBLEWRAP)] mechanism: &'static str,
 ) {
-    let bed = Bed::new(mechanism);
+    let bed = TestBed::new(mechanism);
     fs::create_dir_all(bed.ws("store/repo")).unwrap();
     fs::write(bed.ws(".git"), "gitdir: store/repo\n").unwrap();
     let line = "touch store/free || exit 9; (echo x > .git) && exit 9
@@ -92,7 +92,7 @@ fn a_protected_link_stays_what_it_is(
     #[case] line: &str,
     #[values(NAMESPACES, ORDINARY, BUBBLEWRAP)] mechanism: &'static str,
 ) {
-    let bed = Bed::new(mechanism);
+    let bed = TestBed::new(mechanism);
     fs::create_dir(bed.ws("real")).unwrap();
     fs::write(bed.ws("real/kept"), "kept").unwrap();
     symlink("real", bed.ws("way")).unwrap();
@@ -110,7 +110,7 @@ fn a_protected_link_stays_what_it_is(
 fn other_names_are_removed_as_ever_where_a_link_is_kept(
     #[values(NAMESPACES, ORDINARY, BUBBLEWRAP)] mechanism: &'static str,
 ) {
-    let bed = Bed::new(mechanism);
+    let bed = TestBed::new(mechanism);
     symlink("nowhere", bed.ws(".envrc")).unwrap();
     let line = "mkdir -p d/e/.envrc && touch d/e/f d/.envrc/x d/g 2> /dev/null; ln -s d l
         rm l && rm -r d && [ ! -e d ] && : > g && rm g/ 2> /dev/null; rm g
@@ -123,7 +123,7 @@ fn other_names_are_removed_as_ever_where_a_link_is_kept(
 fn a_repository_in_a_directory_is_protected_and_a_new_one_is_its_makers(
     #[values(NAMESPACES, ORDINARY, BUBBLEWRAP)] mechanism: &'static str,
 ) {
-    let bed = Bed::new(mechanism);
+    let bed = TestBed::new(mechanism);
     fs::create_dir_all(bed.ws("vendor/sub/.git/hooks")).unwrap();
     fs::write(bed.ws("vendor/sub/.git/config"), "kept").unwrap();
     let line = "cat vendor/sub/.git/config; cd vendor/sub; touch free || exit 9

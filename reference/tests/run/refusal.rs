@@ -7,10 +7,10 @@ use std::process::Command;
 use rstest::rstest;
 use serde_json::{Value, json};
 
-use crate::bed::{BUBBLEWRAP, Bed, Done, NAMESPACES, UNCONFINED, program};
+use crate::bed::{BUBBLEWRAP, Done, NAMESPACES, TestBed, UNCONFINED, program};
 
 #[track_caller]
-fn expect_refused(bed: &Bed, done: &Done, kind: &str, message: &str) {
+fn expect_refused(bed: &TestBed, done: &Done, kind: &str, message: &str) {
     assert_eq!(done.code, Some(126), "{}", done.result);
     assert_eq!(done.result["started"], false);
     assert_eq!(done.result["success"], false);
@@ -40,7 +40,7 @@ fn what_cannot_be_enforced_is_refused(
     #[case] message: &str,
     #[values(NAMESPACES, BUBBLEWRAP)] mechanism: &'static str,
 ) {
-    let bed = Bed::new(mechanism);
+    let bed = TestBed::new(mechanism);
     let done = bed.sh(&policy, "touch ran");
     expect_refused(&bed, &done, "unsupported", message);
 }
@@ -50,7 +50,7 @@ fn what_cannot_be_enforced_is_refused(
 #[case::bubblewrap(json!({"mode": "unconfined"}), json!({"mechanism": "bubblewrap"}))]
 #[case::namespaces(json!({"mode": "unconfined"}), json!({"mechanism": "namespaces"}))]
 fn a_mechanism_that_does_not_fit_is_refused(#[case] policy: Value, #[case] run: Value) {
-    let bed = Bed::new("auto");
+    let bed = TestBed::new("auto");
     let done = bed.go(&policy, json!({"shell": "touch ran"}), &run);
     expect_refused(&bed, &done, "unsupported", "run.mechanism");
 }
@@ -67,7 +67,7 @@ fn a_bad_request_is_refused(
     #[case] message: &str,
     #[values(NAMESPACES, BUBBLEWRAP)] mechanism: &'static str,
 ) {
-    let bed = Bed::new(mechanism);
+    let bed = TestBed::new(mechanism);
     let done = bed.go(&policy, json!({"shell": "touch ran"}), &run);
     expect_refused(&bed, &done, "invalid_request", message);
     assert_eq!(done.result["error"]["file"], json!(bed.request_file()));
@@ -75,7 +75,7 @@ fn a_bad_request_is_refused(
 
 #[test]
 fn a_syntax_error_is_located() {
-    let bed = Bed::new("auto");
+    let bed = TestBed::new("auto");
     fs::write(bed.request_file(), "{\n\"protocol\": 1,\n?}").unwrap();
     let done = bed.done(&bed.refbox().output().unwrap());
     expect_refused(&bed, &done, "invalid_request", "line 3");
@@ -84,7 +84,7 @@ fn a_syntax_error_is_located() {
 
 #[test]
 fn without_bubblewrap_nothing_runs_and_the_remedy_is_named() {
-    let bed = Bed::new(BUBBLEWRAP);
+    let bed = TestBed::new(BUBBLEWRAP);
     bed.write_request(&json!({}), json!({"shell": "touch ran"}), &json!({}));
     let done = bed.done(&bed.refbox().env("PATH", bed.out("")).output().unwrap());
     expect_refused(&bed, &done, "unavailable", "install the package bubblewrap");
@@ -92,7 +92,7 @@ fn without_bubblewrap_nothing_runs_and_the_remedy_is_named() {
 
 #[test]
 fn running_unconfined_instead_must_be_asked_for_and_is_loud() {
-    let bed = Bed::new(BUBBLEWRAP);
+    let bed = TestBed::new(BUBBLEWRAP);
     let policy = json!({"on_unavailable": "run_unconfined"});
     bed.write_request(&policy, json!({"argv": ["/bin/sh", "-c", "exit 5"]}), &json!({}));
     let done = bed.done(&bed.refbox().env("PATH", bed.out("")).output().unwrap());
@@ -105,7 +105,7 @@ fn running_unconfined_instead_must_be_asked_for_and_is_loud() {
 
 #[test]
 fn running_unconfined_instead_takes_no_more_of_the_environment_along() {
-    let bed = Bed::new(BUBBLEWRAP);
+    let bed = TestBed::new(BUBBLEWRAP);
     let seen = |policy: &Value| {
         bed.write_request(policy, json!({"argv": ["/usr/bin/env"]}), &json!({}));
         let mut refbox = bed.refbox();
@@ -131,7 +131,7 @@ exit 1
 
 #[test]
 fn a_sandbox_that_fails_to_start_is_no_denial() {
-    let bed = Bed::new(BUBBLEWRAP);
+    let bed = TestBed::new(BUBBLEWRAP);
     fake_bwrap(&bed, NO_LUCK);
     bed.write_request(&json!({}), json!({"shell": "touch ran"}), &json!({}));
     let done = bed.done(&bed.refbox().env("PATH", bed.out("")).output().unwrap());
@@ -140,7 +140,7 @@ fn a_sandbox_that_fails_to_start_is_no_denial() {
 
 #[test]
 fn a_socket_that_goes_while_the_sandbox_is_built_is_no_failure() {
-    let bed = Bed::new(BUBBLEWRAP);
+    let bed = TestBed::new(BUBBLEWRAP);
     let socket = bed.out("s");
     let _listener = std::os::unix::net::UnixListener::bind(&socket).unwrap();
     // The first start fails as bwrap does over a path that has gone; the second is the real one.
@@ -159,7 +159,7 @@ fn a_socket_that_goes_while_the_sandbox_is_built_is_no_failure() {
 
 #[test]
 fn a_result_that_cannot_be_written_starts_nothing() {
-    let bed = Bed::new("auto");
+    let bed = TestBed::new("auto");
     bed.write_request(&json!({}), json!({"shell": "touch ran"}), &json!({}));
     let mut refbox = Command::new(program());
     refbox.arg("run").arg("--request").arg(bed.request_file()).arg("--result");
@@ -172,7 +172,7 @@ fn a_result_that_cannot_be_written_starts_nothing() {
 #[case::link("link")]
 #[case::fifo("fifo")]
 fn a_result_replaces_nothing_but_a_file(#[case] name: &str) {
-    let bed = Bed::new("auto");
+    let bed = TestBed::new("auto");
     std::os::unix::fs::symlink("nothing", bed.out("link")).unwrap();
     nix::unistd::mkfifo(&bed.out("fifo"), nix::sys::stat::Mode::S_IRUSR).unwrap();
     bed.write_request(&json!({}), json!({"shell": "touch ran"}), &json!({}));
@@ -205,7 +205,7 @@ fn but_landlock(found: &Value) -> Value {
 
 #[test]
 fn capabilities_claim_what_the_trial_showed() {
-    let _needs_bubblewrap = Bed::new(BUBBLEWRAP);
+    let _needs_bubblewrap = TestBed::new(BUBBLEWRAP);
     let found = capabilities(&[], None);
     assert_eq!(found["mechanism"], NAMESPACES, "{}", found["limits"]);
     assert_eq!(but_landlock(&found), json!([NAMESPACES, BUBBLEWRAP, UNCONFINED]));
@@ -226,7 +226,7 @@ fn capabilities_answer_for_the_mechanism_asked_for(
 
 #[test]
 fn a_mechanism_that_does_not_work_is_not_claimed() {
-    let bed = Bed::new("auto");
+    let bed = TestBed::new("auto");
     // A trial command, but no bwrap.
     std::os::unix::fs::symlink("/bin/true", bed.out("true")).unwrap();
     let found = capabilities(&[], Some(&bed.out("")));
@@ -239,7 +239,7 @@ fn a_mechanism_that_does_not_work_is_not_claimed() {
 }
 
 /// Runs `refbox` as a uid 0 without privileges where no user namespace can be made.
-fn where_namespaces_are_refused(bed: &Bed, path: &str) -> Done {
+fn where_namespaces_are_refused(bed: &TestBed, path: &str) -> Done {
     let line = format!(
         "echo 0 > /proc/sys/user/max_user_namespaces && exec setpriv --bounding-set=-all \
          --inh-caps=-all env PATH='{path}' {} run --request {} --result {}",
@@ -255,7 +255,7 @@ fn where_namespaces_are_refused(bed: &Bed, path: &str) -> Done {
 #[case::namespaces(NAMESPACES)]
 #[case::auto("auto")]
 fn refused_namespaces_are_told_with_switch_and_remedy(#[case] mechanism: &'static str) {
-    let bed = Bed::new(mechanism);
+    let bed = TestBed::new(mechanism);
     bed.write_request(&json!({}), json!({"shell": "touch ran"}), &json!({}));
     let done = where_namespaces_are_refused(&bed, "/usr/bin:/bin");
     let remedy = "run `sysctl -w user.max_user_namespaces=15000`";
@@ -269,7 +269,7 @@ fn refused_namespaces_are_told_with_switch_and_remedy(#[case] mechanism: &'stati
 
 #[test]
 fn auto_falls_back_to_bubblewrap_and_no_further() {
-    let bed = Bed::new("auto");
+    let bed = TestBed::new("auto");
     fake_bwrap(&bed, NO_LUCK);
     bed.write_request(&json!({}), json!({"shell": "touch ran"}), &json!({}));
     let path = format!("{}:/usr/bin:/bin", bed.out("").display());
@@ -277,7 +277,7 @@ fn auto_falls_back_to_bubblewrap_and_no_further() {
     expect_refused(&bed, &done, "setup", "bwrap: no luck");
 }
 
-fn fake_bwrap(bed: &Bed, script: &str) {
+fn fake_bwrap(bed: &TestBed, script: &str) {
     bed.program(&bed.out("bwrap"), &format!("#!/bin/sh\n{script}"));
 }
 

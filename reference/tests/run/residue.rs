@@ -12,7 +12,7 @@ use std::process::{Child, Command, Stdio};
 use rstest::rstest;
 use serde_json::json;
 
-use crate::bed::{BUBBLEWRAP, Bed, NAMESPACES, ORDINARY, is_alive, wait_until};
+use crate::bed::{BUBBLEWRAP, NAMESPACES, ORDINARY, TestBed, is_alive, wait_until};
 
 /// Runs at once.
 const RUNS: usize = 20;
@@ -32,7 +32,7 @@ const ABSENT: &str =
 fn twenty_runs_of_which_half_are_killed_leave_all_as_it_was(
     #[values(NAMESPACES, ORDINARY, BUBBLEWRAP)] mechanism: &'static str,
 ) {
-    let bed = Bed::new(mechanism);
+    let bed = TestBed::new(mechanism);
     let holds = mechanism != BUBBLEWRAP;
     lay_out(&bed, holds);
     let line = format!("{PRESENT}\n{}\necho ready; read end", if holds { ABSENT } else { "" });
@@ -72,7 +72,7 @@ fn twenty_runs_of_which_half_are_killed_leave_all_as_it_was(
 }
 
 /// A repository with one commit, a nested one, what git ignores, a home and a temp directory.
-fn lay_out(bed: &Bed, links: bool) {
+fn lay_out(bed: &TestBed, links: bool) {
     for directory in [".idea", "real", "vendor/sub/.git", "vendor/lib", "out"] {
         fs::create_dir_all(bed.ws(directory)).unwrap();
     }
@@ -101,7 +101,7 @@ fn lay_out(bed: &Bed, links: bool) {
     );
 }
 
-fn git(bed: &Bed, arguments: &[&str]) -> String {
+fn git(bed: &TestBed, arguments: &[&str]) -> String {
     let mut git = Command::new("git");
     git.args(["-c", "safe.directory=*"]).args(arguments).current_dir(bed.ws(""));
     git.env("GIT_OPTIONAL_LOCKS", "0").env("HOME", bed.out("home"));
@@ -110,11 +110,11 @@ fn git(bed: &Bed, arguments: &[&str]) -> String {
     String::from_utf8(output.stdout).unwrap()
 }
 
-fn status(bed: &Bed) -> String {
+fn status(bed: &TestBed) -> String {
     git(bed, &["status", "--porcelain", "--ignored"])
 }
 
-fn start(bed: &Bed, number: usize) -> Child {
+fn start(bed: &TestBed, number: usize) -> Child {
     let result = bed.request_file().with_file_name(format!("result-{number}.json"));
     let mut refbox = bed.refbox_with_result(&result);
     refbox.env("TMPDIR", bed.out("tmp"));
@@ -122,7 +122,7 @@ fn start(bed: &Bed, number: usize) -> Child {
 }
 
 /// Returns the paths in the workspace, the home and the temporary directory.
-fn names(bed: &Bed) -> Vec<PathBuf> {
+fn names(bed: &TestBed) -> Vec<PathBuf> {
     let places = [bed.ws(""), bed.out("")];
     let mut names = bed.listing();
     names.retain(|name| places.iter().any(|place| name.starts_with(place)));
@@ -130,7 +130,7 @@ fn names(bed: &Bed) -> Vec<PathBuf> {
 }
 
 /// Every name with kind, mode, length, time of the last change and text.
-fn snapshot(bed: &Bed) -> BTreeMap<PathBuf, String> {
+fn snapshot(bed: &TestBed) -> BTreeMap<PathBuf, String> {
     names(bed).into_iter().map(|name| (name.clone(), file_fingerprint(&name))).collect()
 }
 

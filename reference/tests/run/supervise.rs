@@ -10,7 +10,9 @@ use nix::unistd::Pid;
 use rstest::rstest;
 use serde_json::{Value, json};
 
-use crate::bed::{BUBBLEWRAP, Bed, Done, NAMESPACES, ORDINARY, UNCONFINED, is_alive, wait_until};
+use crate::bed::{
+    BUBBLEWRAP, Done, NAMESPACES, ORDINARY, TestBed, UNCONFINED, is_alive, wait_until,
+};
 
 /// The grace between TERM and KILL.
 const GRACE: Duration = Duration::from_secs(5);
@@ -19,7 +21,7 @@ const OPEN: &str = "rm -f pipe; mkfifo pipe; exec 3<>pipe";
 const HOLD: &str = "read line <&3";
 
 /// Starts `line` and waits until it made the file `ready`.
-pub(crate) fn start(bed: &Bed, line: &str, run: &Value) -> Child {
+pub(crate) fn start(bed: &TestBed, line: &str, run: &Value) -> Child {
     bed.write_request(&json!({}), json!({"shell": line}), run);
     let mut refbox = bed.refbox();
     refbox.stdout(Stdio::piped()).stderr(Stdio::piped());
@@ -33,7 +35,7 @@ pub(crate) fn send(child: &Child, signal: Signal) {
     kill(Pid::from_raw(child.id() as i32), signal).unwrap();
 }
 
-pub(crate) fn finish(bed: &Bed, child: Child) -> Done {
+pub(crate) fn finish(bed: &TestBed, child: Child) -> Done {
     bed.done(&child.wait_with_output().unwrap())
 }
 
@@ -47,7 +49,7 @@ fn a_signal_reaches_the_command_whose_handler_runs(
     #[case] name: &str,
     #[values(NAMESPACES, ORDINARY, BUBBLEWRAP, UNCONFINED)] mechanism: &'static str,
 ) {
-    let bed = Bed::new(mechanism);
+    let bed = TestBed::new(mechanism);
     let line = format!(
         "trap 'echo trapped; exit 0' {}; {OPEN}; : > ready; {HOLD}",
         name.trim_start_matches("SIG")
@@ -67,7 +69,7 @@ fn a_signal_reaches_the_command_whose_handler_runs(
 fn a_command_that_ignores_term_is_killed_after_the_grace(
     #[values(NAMESPACES, ORDINARY, BUBBLEWRAP, UNCONFINED)] mechanism: &'static str,
 ) {
-    let bed = Bed::new(mechanism);
+    let bed = TestBed::new(mechanism);
     let line = "trap '' TERM; : > ready; while :; do sleep 0.1; done";
     let child = start(&bed, line, &json!({}));
     let begun = Instant::now();
@@ -82,7 +84,7 @@ fn a_command_that_ignores_term_is_killed_after_the_grace(
 fn a_timeout_ends_the_command_and_is_annotated(
     #[values(NAMESPACES, ORDINARY, BUBBLEWRAP, UNCONFINED)] mechanism: &'static str,
 ) {
-    let bed = Bed::new(mechanism);
+    let bed = TestBed::new(mechanism);
     let line = format!("trap 'echo trapped; exit 3' TERM; {OPEN}; {HOLD}");
     let command = json!({"shell": line});
     let done = bed.go(&json!({}), command, &json!({"timeout_ms": 300}));
@@ -103,7 +105,7 @@ fn a_captured_timeout_is_annotated_in_stderr(
     #[case] stderr: &str,
     #[values(NAMESPACES, ORDINARY, BUBBLEWRAP)] mechanism: &'static str,
 ) {
-    let bed = Bed::new(mechanism);
+    let bed = TestBed::new(mechanism);
     let line = format!("{before}exec sleep 600");
     let run = json!({"capture": true, "timeout_ms": 500});
     let done = bed.go(&json!({}), json!({"shell": line}), &run);
@@ -115,7 +117,7 @@ fn a_captured_timeout_is_annotated_in_stderr(
 fn a_timeout_that_is_not_reached_changes_nothing(
     #[values(NAMESPACES, ORDINARY, BUBBLEWRAP)] mechanism: &'static str,
 ) {
-    let bed = Bed::new(mechanism);
+    let bed = TestBed::new(mechanism);
     let done = bed.go(&json!({}), json!({"shell": "exit 4"}), &json!({"timeout_ms": 600_000}));
     assert_eq!(done.expect(4).result["timed_out"], false);
 }
@@ -129,7 +131,7 @@ fn nothing_outlives_the_command(
     #[case] line: &str,
     #[values(NAMESPACES, ORDINARY, BUBBLEWRAP, UNCONFINED)] mechanism: &'static str,
 ) {
-    let bed = Bed::new(mechanism);
+    let bed = TestBed::new(mechanism);
     let line = line.replace("NONCE", &bed.nonce());
     // The survivor is there before the command ends.
     let look =
@@ -142,7 +144,7 @@ fn nothing_outlives_the_command(
 }
 
 /// A pattern that finds the nonce but is not found itself.
-fn probe(bed: &Bed) -> String {
+fn probe(bed: &TestBed) -> String {
     bed.nonce().replacen("nonce", "[n]once", 1)
 }
 
@@ -150,7 +152,7 @@ fn probe(bed: &Bed) -> String {
 fn killing_the_launcher_takes_the_tree_along(
     #[values(NAMESPACES, ORDINARY, BUBBLEWRAP, UNCONFINED)] mechanism: &'static str,
 ) {
-    let bed = Bed::new(mechanism);
+    let bed = TestBed::new(mechanism);
     let line = format!(
         "setsid sh -c 'while :; do sleep 0.1; done' {0} & : > ready; \
              while :; do sleep 0.1; done",
@@ -167,7 +169,7 @@ fn killing_the_launcher_takes_the_tree_along(
 fn a_helper_that_is_killed_is_no_clean_end(
     #[values(NAMESPACES, ORDINARY, BUBBLEWRAP)] mechanism: &'static str,
 ) {
-    let bed = Bed::new(mechanism);
+    let bed = TestBed::new(mechanism);
     let line = format!(": > ready; sh -c 'while :; do sleep 0.1; done' {}", bed.nonce());
     let child = start(&bed, &line, &json!({}));
     let id = child.id();
@@ -186,7 +188,7 @@ fn a_helper_that_is_killed_is_no_clean_end(
 fn a_terminal_interrupt_to_the_whole_group_still_runs_the_handler(
     #[values(NAMESPACES, ORDINARY, BUBBLEWRAP)] mechanism: &'static str,
 ) {
-    let bed = Bed::new(mechanism);
+    let bed = TestBed::new(mechanism);
     // Long enough for a helper that dies of the same signal to take the command along.
     let slow = "i=0; while [ $i -lt 100000 ]; do i=$((i+1)); done; echo trapped; exit 0";
     let line = format!("trap '{slow}' INT; {OPEN}; : > ready; {HOLD}");

@@ -8,10 +8,10 @@ use base64::engine::general_purpose::STANDARD;
 use rstest::rstest;
 use serde_json::json;
 
-use crate::bed::{Bed, Done, NAMESPACES, UNCONFINED, wait_until};
+use crate::bed::{Done, NAMESPACES, TestBed, UNCONFINED, wait_until};
 
 /// Runs `line` with a secret in the launcher's environment, and another in the command's only.
-fn shown(bed: &Bed, line: &str, debug: bool) -> Done {
+fn shown(bed: &TestBed, line: &str, debug: bool) -> Done {
     let policy = json!({"env": {"scrub": false, "set": {"OTHER_KEY": "0ther-value"}}});
     let run = json!({"capture": true, "debug": debug});
     bed.write_request(&policy, json!({"shell": line}), &run);
@@ -32,7 +32,7 @@ fn what_is_shown_holds_no_secret(
     #[case] expected: &str,
     #[values(NAMESPACES, UNCONFINED)] mechanism: &'static str,
 ) {
-    let bed = Bed::new(mechanism);
+    let bed = TestBed::new(mechanism);
     let done = shown(&bed, line, true);
     assert_eq!((done.code, done.out.as_str(), done.err.as_str()), (Some(0), "", expected));
 }
@@ -42,7 +42,7 @@ fn what_is_captured_is_raw_with_debug_and_without(
     #[values(true, false)] debug: bool,
     #[values(NAMESPACES, UNCONFINED)] mechanism: &'static str,
 ) {
-    let bed = Bed::new(mechanism);
+    let bed = TestBed::new(mechanism);
     let done = shown(&bed, "printf $MY_TOKEN; printf '\\377'$MY_TOKEN >&2; exit 3", debug);
     assert_eq!(done.expect(3).result["stdout"], "s3cretvalue");
     assert_eq!(done.result["stderr"], "\u{fffd}s3cretvalue");
@@ -52,7 +52,7 @@ fn what_is_captured_is_raw_with_debug_and_without(
 
 #[test]
 fn a_reader_that_takes_nothing_holds_up_the_command_but_not_the_clock() {
-    let bed = Bed::new(UNCONFINED);
+    let bed = TestBed::new(UNCONFINED);
     let run = json!({"capture": true, "debug": true, "timeout_ms": 500});
     bed.write_request(&json!({}), json!({"argv": ["yes"]}), &run);
     let mut refbox = bed.refbox().stdout(Stdio::null()).stderr(Stdio::piped()).spawn().unwrap();
@@ -65,7 +65,7 @@ fn a_reader_that_takes_nothing_holds_up_the_command_but_not_the_clock() {
 
 #[test]
 fn everything_is_shown_to_a_reader_that_is_slow() {
-    let bed = Bed::new(UNCONFINED);
+    let bed = TestBed::new(UNCONFINED);
     let run = json!({"capture": true, "debug": true});
     let line = "head -c 500000 /dev/zero | tr '\\0' x; echo; : > written; read line <&3; echo end";
     let line = format!(

@@ -8,13 +8,13 @@ use std::process::{Command, Stdio};
 use rstest::rstest;
 use serde_json::{Value, json};
 
-use crate::bed::{BUBBLEWRAP, Bed, NAMESPACES, ORDINARY, UNCONFINED};
+use crate::bed::{BUBBLEWRAP, NAMESPACES, ORDINARY, TestBed, UNCONFINED};
 
 fn written(file: &Path) -> Value {
     serde_json::from_str(&fs::read_to_string(file).unwrap()).unwrap()
 }
 
-fn refbox(bed: &Bed, result: &Path) -> (Option<i32>, String) {
+fn refbox(bed: &TestBed, result: &Path) -> (Option<i32>, String) {
     let output = bed.refbox_with_result(result).output().unwrap();
     (output.status.code(), String::from_utf8_lossy(&output.stderr).into_owned())
 }
@@ -28,7 +28,7 @@ fn a_result_that_the_command_could_replace_is_refused(
     #[case] name: &str,
     #[values(NAMESPACES, ORDINARY, BUBBLEWRAP)] mechanism: &'static str,
 ) {
-    let bed = Bed::new(mechanism);
+    let bed = TestBed::new(mechanism);
     fs::create_dir(bed.ws("res")).unwrap();
     symlink(bed.out(""), bed.ws("out")).unwrap();
     symlink(bed.ws("out"), bed.out("elsewhere")).unwrap();
@@ -46,7 +46,7 @@ fn a_result_that_the_command_could_replace_is_refused(
 
 #[test]
 fn so_it_is_in_every_writable_root_and_nowhere_else() {
-    let bed = Bed::new(NAMESPACES);
+    let bed = TestBed::new(NAMESPACES);
     fs::create_dir(bed.out("root")).unwrap();
     bed.write_request(
         &json!({"writable": [bed.out("root")]}),
@@ -75,7 +75,7 @@ fn a_run_that_began_keeps_its_code_and_touches_nothing_else(
     #[case] found: Option<&str>,
     #[values(0, 7)] code: i32,
 ) {
-    let bed = Bed::new(UNCONFINED);
+    let bed = TestBed::new(UNCONFINED);
     fs::create_dir(bed.ws("res")).unwrap();
     fs::write(bed.out("r.json"), "mine").unwrap();
     let line = format!("{line}; exit {code}");
@@ -93,7 +93,7 @@ fn a_run_that_began_keeps_its_code_and_touches_nothing_else(
 
 #[test]
 fn what_an_earlier_run_left_is_gone_before_the_start() {
-    let bed = Bed::new(UNCONFINED);
+    let bed = TestBed::new(UNCONFINED);
     fs::write(bed.out("r.json"), "of before").unwrap();
     let line = format!("test ! -e {}", bed.out("r.json").display());
     bed.write_request(&json!({}), json!({"shell": line}), &json!({}));
@@ -102,7 +102,7 @@ fn what_an_earlier_run_left_is_gone_before_the_start() {
 
 #[test]
 fn where_the_disk_is_full_nothing_is_left_and_the_code_is_kept() {
-    let bed = Bed::new(NAMESPACES);
+    let bed = TestBed::new(NAMESPACES);
     fs::create_dir(bed.out("full")).unwrap();
     bed.write_request(&json!({}), json!({"shell": "exit 5"}), &json!({}));
     let plain = bed.plain();
@@ -130,7 +130,12 @@ const POLICY: &str =
     "schemaVersion: 2\nkind: Policy\nmetadata: {name: default}\nspec:\n  denyModify: [held]\n";
 
 /// Runs `line` under documents, with events; what was said, the events.
-fn under_documents(bed: &Bed, profile: &Value, events: &Path, line: &str) -> (Option<i32>, String) {
+fn under_documents(
+    bed: &TestBed,
+    profile: &Value,
+    events: &Path,
+    line: &str,
+) -> (Option<i32>, String) {
     let mut request = json!({
         "protocol": 1, "dialect": "orbit", "documents": [{"name": "p.yaml", "text": POLICY}],
         "workspace": bed.ws(""),
@@ -148,7 +153,7 @@ fn under_documents(bed: &Bed, profile: &Value, events: &Path, line: &str) -> (Op
 fn who_names_no_profile_runs_under_the_unrestricted_one(
     #[values(NAMESPACES, ORDINARY)] mechanism: &'static str,
 ) {
-    let bed = Bed::new(mechanism);
+    let bed = TestBed::new(mechanism);
     let events = bed.out("events");
     fs::write(&events, "of before\n").unwrap();
     let line = "echo x > made && ! mkdir held";
@@ -164,7 +169,7 @@ fn who_names_no_profile_runs_under_the_unrestricted_one(
 
 #[test]
 fn without_its_event_nothing_is_handed_on() {
-    let bed = Bed::new(NAMESPACES);
+    let bed = TestBed::new(NAMESPACES);
     for events in [bed.ws("events"), bed.out("none/events"), bed.out("")] {
         let (code, err) = under_documents(&bed, &"unrestricted".into(), &events, "echo x > made");
         assert_eq!((code, bed.ws("made").exists()), (Some(126), false), "{err}");

@@ -13,7 +13,7 @@ use seccompiler::{
     SeccompRule, TargetArch,
 };
 
-use crate::bed::{Bed, UNCONFINED, is_alive, wait_until};
+use crate::bed::{TestBed, UNCONFINED, is_alive, wait_until};
 use crate::{descriptors, dispositions, no_child_is_left, sh, turn};
 
 /// A call that fails: its number, and one argument it must have.
@@ -60,7 +60,7 @@ const WAIT: [Failing; 1] = [(libc::SYS_epoll_pwait, None)];
 #[test]
 fn a_wait_error_kills_and_reaps() {
     let _turn = turn();
-    let bed = Bed::new(UNCONFINED);
+    let bed = TestBed::new(UNCONFINED);
     let line = format!("setsid sh -c 'while :; do sleep 0.1; done' {} & sleep 600", bed.nonce());
     let error = run_without(&WAIT, libc::EIO, sh(&bed, &line)).unwrap_err();
     let why = "failed waiting for process: Input/output error (os error 5)";
@@ -73,7 +73,7 @@ fn a_wait_error_kills_and_reaps() {
 #[test]
 fn a_drain_error_is_reported_and_kills() {
     let _turn = turn();
-    let bed = Bed::new(UNCONFINED);
+    let bed = TestBed::new(UNCONFINED);
     let line = format!("echo out; sh -c 'while :; do sleep 0.1; done' {}", bed.nonce());
     let failing = [(libc::SYS_read, Some((2, CHUNK)))];
     let error = run_without(&failing, libc::EIO, sh(&bed, &line)).unwrap_err();
@@ -89,7 +89,7 @@ fn a_drain_error_is_reported_and_kills() {
 #[case::last(Signal::SIGCONT)]
 fn a_handler_that_cannot_be_installed_is_found_before_the_spawn(#[case] signal: Signal) {
     let _turn = turn();
-    let bed = Bed::new(UNCONFINED);
+    let bed = TestBed::new(UNCONFINED);
     let (before, held) = (dispositions(), descriptors());
     let failing = [(libc::SYS_rt_sigaction, Some((0, signal as u64)))];
     let error = run_without(&failing, libc::EPERM, sh(&bed, ": > made")).unwrap_err();
@@ -107,7 +107,7 @@ fn a_handler_that_cannot_be_installed_is_found_before_the_spawn(#[case] signal: 
 #[test]
 fn a_signal_pipe_that_cannot_be_made_is_found_before_the_spawn() {
     let _turn = turn();
-    let bed = Bed::new(UNCONFINED);
+    let bed = TestBed::new(UNCONFINED);
     let (before, held) = (dispositions(), descriptors());
     let failing = [(libc::SYS_eventfd2, None)];
     let error = run_without(&failing, libc::EMFILE, sh(&bed, ": > made")).unwrap_err();
@@ -120,7 +120,7 @@ fn a_signal_pipe_that_cannot_be_made_is_found_before_the_spawn() {
 #[test]
 fn a_fork_that_fails_is_a_failure_to_spawn_and_leaks_nothing() {
     let _turn = turn();
-    let bed = Bed::new(UNCONFINED);
+    let bed = TestBed::new(UNCONFINED);
     let (before, held) = (dispositions(), descriptors());
     let failing = [(libc::SYS_clone, None), (libc::SYS_clone3, None)];
     let error = run_without(&failing, libc::EAGAIN, sh(&bed, ": > made")).unwrap_err();
@@ -132,7 +132,7 @@ fn a_fork_that_fails_is_a_failure_to_spawn_and_leaks_nothing() {
 #[test]
 fn a_finished_call_leaks_nothing() {
     let _turn = turn();
-    let bed = Bed::new(UNCONFINED);
+    let bed = TestBed::new(UNCONFINED);
     let held = descriptors();
     let stdin = ProcessStdin::Bytes(vec![b'x'; 1 << 20]);
     let request = ProcessRequest { stdin, ..sh(&bed, "cat") };
@@ -160,7 +160,7 @@ fn others() -> Vec<String> {
 #[test]
 fn there_is_no_writer_that_could_panic() {
     let _turn = turn();
-    let bed = Bed::new(UNCONFINED);
+    let bed = TestBed::new(UNCONFINED);
     let stdin = ProcessStdin::Bytes(vec![b'x'; 1 << 20]);
     let request = ProcessRequest {
         stdin,

@@ -12,7 +12,7 @@ mod signals;
 use std::fs;
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
-use bed::Bed;
+use bed::TestBed;
 use boxproof_reference::process::{ProcessRequest, ProcessStdin};
 use nix::errno::Errno;
 use nix::sys::wait::{WaitPidFlag, waitpid};
@@ -25,7 +25,7 @@ fn turn() -> MutexGuard<'static, ()> {
 }
 
 /// A shell line in the workspace of `bed`, with nothing on stdin.
-fn sh(bed: &Bed, line: &str) -> ProcessRequest {
+fn sh(bed: &TestBed, line: &str) -> ProcessRequest {
     ProcessRequest {
         stdin: ProcessStdin::Null,
         current_dir: Some(bed.ws("")),

@@ -9,7 +9,7 @@ use nix::sys::signal::{Signal, kill};
 use nix::unistd::Pid;
 use rstest::rstest;
 
-use crate::bed::{Bed, UNCONFINED, is_alive, wait_until};
+use crate::bed::{TestBed, UNCONFINED, is_alive, wait_until};
 use crate::{dispositions, no_child_is_left, sh, turn};
 
 fn begin(request: ProcessRequest) -> JoinHandle<ProcessResult> {
@@ -21,7 +21,7 @@ fn send(signal: Signal) {
     kill(Pid::this(), signal).unwrap();
 }
 
-fn ready(bed: &Bed, name: &str) {
+fn ready(bed: &TestBed, name: &str) {
     wait_until(name, || bed.ws(name).exists());
 }
 
@@ -36,7 +36,7 @@ fn a_signal_ends_the_command_and_is_told(
     #[values("", "printf boom >&2; ", "echo boom >&2; ")] before: &str,
 ) {
     let _turn = turn();
-    let bed = Bed::new(UNCONFINED);
+    let bed = TestBed::new(UNCONFINED);
     let call = begin(sh(&bed, &format!("{before}: > ready; exec sleep 600")));
     ready(&bed, "ready");
     send(signal);
@@ -55,7 +55,7 @@ fn a_signal_ends_the_command_and_is_told(
 #[test]
 fn e17_a_handler_that_ends_well_changes_nothing() {
     let _turn = turn();
-    let bed = Bed::new(UNCONFINED);
+    let bed = TestBed::new(UNCONFINED);
     let line = "trap 'echo trapped; exit 0' TERM; : > ready; while :; do sleep 0.05; done";
     let call = begin(sh(&bed, line));
     ready(&bed, "ready");
@@ -68,7 +68,7 @@ fn e17_a_handler_that_ends_well_changes_nothing() {
 #[test]
 fn e18_a_command_that_ignores_it_is_killed_after_the_grace() {
     let _turn = turn();
-    let bed = Bed::new(UNCONFINED);
+    let bed = TestBed::new(UNCONFINED);
     let call = begin(sh(&bed, "trap '' TERM; : > ready; while :; do sleep 0.1; done"));
     ready(&bed, "ready");
     let begun = Instant::now();
@@ -82,7 +82,7 @@ fn e18_a_command_that_ignores_it_is_killed_after_the_grace() {
 #[test]
 fn one_signal_ends_every_running_call() {
     let _turn = turn();
-    let bed = Bed::new(UNCONFINED);
+    let bed = TestBed::new(UNCONFINED);
     let names = ["ready1", "ready2", "ready3"];
     let calls = names.map(|name| begin(sh(&bed, &format!(": > {name}; exec sleep 600"))));
     names.iter().for_each(|name| ready(&bed, name));
@@ -97,7 +97,7 @@ fn one_signal_ends_every_running_call() {
 #[test]
 fn a_second_interrupt_ends_the_grace_at_once() {
     let _turn = turn();
-    let bed = Bed::new(UNCONFINED);
+    let bed = TestBed::new(UNCONFINED);
     let line = format!(
         "trap ': > heard' INT; : > ready; while :; do sh -c 'trap \"\" INT; sleep 0.1' {}; done",
         bed.nonce()
@@ -118,7 +118,7 @@ fn a_second_interrupt_ends_the_grace_at_once() {
 #[test]
 fn a_hang_up_after_a_signal_leaves_the_grace() {
     let _turn = turn();
-    let bed = Bed::new(UNCONFINED);
+    let bed = TestBed::new(UNCONFINED);
     let line = "trap ': > heard' TERM; trap 'sleep 0.5; echo cleaned; exit' HUP
         : > ready; while :; do sleep 0.05; done";
     let call = begin(sh(&bed, line));
@@ -141,7 +141,7 @@ time.sleep(600)";
 #[test]
 fn e14_the_dead_in_the_group_cost_no_grace() {
     let _turn = turn();
-    let bed = Bed::new(UNCONFINED);
+    let bed = TestBed::new(UNCONFINED);
     let call = begin(sh(&bed, &format!("python3 -c \"{ZOMBIE}\" & wait")));
     ready(&bed, "ready");
     let begun = Instant::now();
@@ -153,7 +153,7 @@ fn e14_the_dead_in_the_group_cost_no_grace() {
 #[test]
 fn a_stopped_command_heeds_a_signal_all_the_same() {
     let _turn = turn();
-    let bed = Bed::new(UNCONFINED);
+    let bed = TestBed::new(UNCONFINED);
     let line = "trap 'echo trapped; exit' TERM; : > ready; kill -STOP $$; while :; do :; done";
     let call = begin(sh(&bed, line));
     ready(&bed, "ready");
@@ -164,7 +164,7 @@ fn a_stopped_command_heeds_a_signal_all_the_same() {
 #[test]
 fn dispositions_are_put_back_after_the_last_call() {
     let _turn = turn();
-    let bed = Bed::new(UNCONFINED);
+    let bed = TestBed::new(UNCONFINED);
     let before = dispositions();
     let calls = ["a", "b"].map(|name| {
         begin(sh(&bed, &format!(": > {name}; until test -e {name}.go; do sleep 0.01; done")))
@@ -185,7 +185,7 @@ fn dispositions_are_put_back_after_the_last_call() {
 #[test]
 fn the_bell_can_be_rung_without_end_and_never_blocks() {
     let _turn = turn();
-    let bed = Bed::new(UNCONFINED);
+    let bed = TestBed::new(UNCONFINED);
     let call = begin(sh(&bed, ": > ready; until test -e go; do sleep 0.01; done; exit 3"));
     ready(&bed, "ready");
     let bells = fs::read_dir("/proc/self/fd").unwrap().filter_map(|entry| {

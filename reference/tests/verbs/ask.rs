@@ -29,9 +29,9 @@ spec:
 ";
 
 /// Two documents and a workspace with links in it.
-struct Bed(tempfile::TempDir);
+struct TestBed(tempfile::TempDir);
 
-impl Bed {
+impl TestBed {
     fn new() -> Self {
         let bed = Self(tempfile::tempdir().unwrap());
         fs::create_dir_all(bed.at("w/src")).unwrap();
@@ -88,7 +88,7 @@ fn paths_are_decided_where_they_lead(
     #[case] code: i32,
     #[case] says: &str,
 ) {
-    let bed = Bed::new();
+    let bed = TestBed::new();
     for workspace in ["w", "way"] {
         let mut command = bed.check(&["--workspace", workspace, op, path]);
         command.assert().code(code).stdout(contains(says));
@@ -101,14 +101,14 @@ fn paths_are_decided_where_they_lead(
 #[case::empty(" ", "filesystem path must not be empty")]
 #[case::links_in_a_loop("src/loop", "src/loop: Too many levels of symbolic links")]
 fn what_cannot_be_asked_is_2(#[case] path: &str, #[case] why: &str) {
-    let bed = Bed::new();
+    let bed = TestBed::new();
     let mut command = bed.check(&["--workspace", "w", "read", path]);
     command.assert().code(2).stdout("").stderr(contains(why));
 }
 
 #[test]
 fn one_path_that_is_none_leaves_the_others_their_answers() {
-    let bed = Bed::new();
+    let bed = TestBed::new();
     let words = ["--workspace", "w", "modify", "src/a", "../c", "b"];
     let told = contains("allowed  modify src/a").and(contains("denied  modify b"));
     let why = contains("must stay inside the workspace root");
@@ -126,12 +126,12 @@ fn one_path_that_is_none_leaves_the_others_their_answers() {
 #[case::effective(&["effective", "--policy", "host.yaml"], "profile unrestricted")]
 #[case::explain(&["policy", "explain", "--policy", "host.yaml", "--workspace", "w", "README.md"], "modify: allowed")]
 fn who_names_no_profile_is_under_the_unrestricted_one(#[case] words: &[&str], #[case] says: &str) {
-    Bed::new().refbox(words).assert().code(0).stdout(contains(says));
+    TestBed::new().refbox(words).assert().code(0).stdout(contains(says));
 }
 
 #[test]
 fn one_denied_path_of_several_makes_it_1() {
-    let bed = Bed::new();
+    let bed = TestBed::new();
     let words = ["--workspace", "w", "--format", "json", "modify", "src/a", "b"];
     let output = bed.check(&words).assert().code(1).get_output().stdout.clone();
     let told: serde_json::Value = serde_json::from_slice(&output).unwrap();
@@ -143,7 +143,7 @@ fn one_denied_path_of_several_makes_it_1() {
 
 #[test]
 fn writing_what_cannot_be_read_is_warned_of() {
-    let bed = Bed::new();
+    let bed = TestBed::new();
     let text = HOST.replace("denyModify: [\".orbit/**\", \"**/*.env\"]", "denyModify: []");
     fs::write(bed.at("host.yaml"), text).unwrap();
     let mut command = bed.check(&["--workspace", "w", "modify", "src/a.env"]);
@@ -161,7 +161,7 @@ fn writing_what_cannot_be_read_is_warned_of() {
 #[case::by_nothing("README.md", "add `README.md` to `modify` of the profile dev")]
 #[case::outside("src/out", "a profile grants nothing outside the workspace")]
 fn an_explanation_says_what_to_change(#[case] path: &str, #[case] says: &str) {
-    let bed = Bed::new();
+    let bed = TestBed::new();
     let words = ["policy", "explain", "--policy", "host.yaml", "--workspace-policy", "own.yaml"];
     let mut command = bed.refbox(&words);
     command.args(["--profile", "dev", "--workspace", "w", path]);
@@ -170,7 +170,7 @@ fn an_explanation_says_what_to_change(#[case] path: &str, #[case] says: &str) {
 
 #[test]
 fn every_matching_rule_is_shown_and_the_last_decides() {
-    let bed = Bed::new();
+    let bed = TestBed::new();
     let words = ["policy", "explain", "--policy", "host.yaml", "--profile", "dev"];
     let mut command = bed.refbox(&words);
     command.args(["--workspace", "w", "docs/drafts/x"]);
@@ -183,7 +183,7 @@ fn every_matching_rule_is_shown_and_the_last_decides() {
 
 #[test]
 fn effective_lists_every_rule_with_its_origin() {
-    let bed = Bed::new();
+    let bed = TestBed::new();
     let words = ["effective", "--policy", "host.yaml", "--workspace-policy", "own.yaml"];
     let mut command = bed.refbox(&words);
     let says = "  host.yaml:6  denies  `**/*.env`  (global deny)
@@ -205,14 +205,14 @@ fn effective_lists_every_rule_with_its_origin() {
     "write \"!x\""
 )]
 fn documents_are_validated(#[case] text: &str, #[case] code: i32, #[case] says: &str) {
-    let bed = Bed::new();
+    let bed = TestBed::new();
     fs::write(bed.at("p.yaml"), text).unwrap();
     bed.refbox(&["policy", "validate", "p.yaml"]).assert().code(code).stderr(contains(says));
 }
 
 #[test]
 fn a_rule_that_means_something_else_is_told_of() {
-    let bed = Bed::new();
+    let bed = TestBed::new();
     let text = HOST.replace("**/*.env\"]\n  denyModify", "$HOME/k/**\", w]\n  denyModify");
     fs::write(bed.at("host.yaml"), text).unwrap();
     fs::create_dir_all(bed.at("w/w")).unwrap();
@@ -229,6 +229,6 @@ fn a_rule_that_means_something_else_is_told_of() {
 #[case(&["policy", "validate", "absent.yaml"])]
 #[case(&["effective", "--policy", "host.yaml", "--profile", "nope"])]
 fn what_is_no_question_is_2(#[case] words: &[&str]) {
-    let bed = Bed::new();
+    let bed = TestBed::new();
     bed.refbox(words).assert().code(2);
 }

@@ -19,9 +19,9 @@ spec:
 ";
 
 /// A directory with a workspace, a question and its answer in it.
-struct Bed(tempfile::TempDir);
+struct TestBed(tempfile::TempDir);
 
-impl Bed {
+impl TestBed {
     fn new() -> Self {
         let bed = Self(tempfile::tempdir().unwrap());
         fs::create_dir_all(bed.0.path().join("w/src")).unwrap();
@@ -66,7 +66,7 @@ impl Bed {
 
 #[test]
 fn every_path_has_an_answer_in_order() {
-    let bed = Bed::new();
+    let bed = TestBed::new();
     let (code, answer) = bed.check(&json!([
         {"op": "read", "path": "src/a"},
         {"op": "read", "path": "./secrets//k"},
@@ -100,12 +100,12 @@ fn every_path_has_an_answer_in_order() {
 fn the_exit_code_is_the_worst_answer(#[case] paths: &[(&str, &str)], #[case] code: i32) {
     let paths: Vec<Value> =
         paths.iter().map(|(op, path)| json!({"op": op, "path": path})).collect();
-    assert_eq!(Bed::new().check(&json!(paths)).0, code);
+    assert_eq!(TestBed::new().check(&json!(paths)).0, code);
 }
 
 #[test]
 fn what_may_be_written_and_not_read_has_a_warning() {
-    let bed = Bed::new();
+    let bed = TestBed::new();
     let text = HOST.replace("src/**", "**");
     let more = json!({
         "documents": [{"name": "h", "text": text}], "profile": "dev",
@@ -119,10 +119,10 @@ fn what_may_be_written_and_not_read_has_a_warning() {
 
 #[test]
 fn a_profile_in_force_has_its_origins() {
-    let (code, answer) = Bed::new().run_query("effective", &json!({"profile": "unrestricted"}));
+    let (code, answer) = TestBed::new().run_query("effective", &json!({"profile": "unrestricted"}));
     assert_eq!(code, 0);
     // It is the one of who names none.
-    assert_eq!(Bed::new().run_query("effective", &json!({})), (code, answer.clone()));
+    assert_eq!(TestBed::new().run_query("effective", &json!({})), (code, answer.clone()));
     let read = answer["effective"]["read"].as_array().unwrap();
     let told: Vec<_> = read.iter().map(|rule| (&rule["rule"], &rule["origin"])).collect();
     let wanted = [("**", "fallback"), ("secrets/**", "global_deny")];
@@ -132,7 +132,7 @@ fn a_profile_in_force_has_its_origins() {
 
 #[test]
 fn faults_have_their_place_and_decide_nothing() {
-    let bed = Bed::new();
+    let bed = TestBed::new();
     assert_eq!(bed.run_query("validate", &json!({})), (0, json!({"valid": {}})));
     let broken = json!({"documents": [{"name": "h", "text": HOST.replace("secrets", "..")}]});
     let (code, answer) = bed.run_query("validate", &broken);
@@ -151,7 +151,7 @@ fn faults_have_their_place_and_decide_nothing() {
 #[case::protocol(json!({"protocol": 2, "profile": "dev"}), "protocol: 2 is not spoken here")]
 #[case::dialect(json!({"dialect": "moon", "profile": "dev"}), "unknown variant `moon`")]
 fn what_is_no_question_has_no_answer(#[case] more: Value, #[case] why: &str) {
-    let bed = Bed::new();
+    let bed = TestBed::new();
     let request = bed.request(&more);
     bed.command("effective", &request).assert().code(2).stderr(contains(why));
     assert!(!bed.0.path().join("a.json").exists());

@@ -4,7 +4,7 @@ use nix::sys::signal::Signal;
 use rstest::rstest;
 use serde_json::{Value, json};
 
-use crate::support::{ACTION, CHAIN, SEQUENCE, Scene, connect, each, send};
+use crate::support::{ACTION, CHAIN, DaemonFixture, SEQUENCE, connect, each, send};
 
 const ANCHOR: &str = "/credentialSubject/delegation";
 
@@ -14,13 +14,13 @@ fn receipts_of_chain<'a>(receipts: &'a [Value], chain: &str) -> Vec<&'a Value> {
 
 #[test]
 fn two_sandboxes_are_two_chains_anchored_at_the_tip_of_then() {
-    let scene = Scene::new();
-    let daemon = scene.start(&[]);
-    let mut stream = connect(&scene);
+    let fixture = DaemonFixture::new();
+    let daemon = fixture.start(&[]);
+    let mut stream = connect(&fixture);
     for sandbox in [Some("a"), None, Some("b"), Some("a"), None, Some("b")] {
         send(&mut stream, sandbox.map_or(json!({}), |id| json!({"sandbox_id": id})));
     }
-    let receipts = scene.await_receipts(7);
+    let receipts = fixture.await_receipts(7);
     for (chain, tip) in [("root/sandbox/a", 0), ("root/sandbox/b", 2)] {
         let mine = receipts_of_chain(&receipts, chain);
         assert_eq!(
@@ -35,24 +35,24 @@ fn two_sandboxes_are_two_chains_anchored_at_the_tip_of_then() {
         assert_eq!(*binding, json!({"sandbox_id": &chain[13..]}));
     }
     daemon.end(Signal::SIGTERM);
-    scene.assert_valid();
+    fixture.assert_valid();
 }
 
 #[rstest]
 #[case("wire")]
 #[case("adr")]
 fn where_a_profile_puts_what_the_format_does_not_know(#[case] profile: &str) {
-    let scene = Scene::new();
-    let daemon = scene.start(&["--profile", profile]);
+    let fixture = DaemonFixture::new();
+    let daemon = fixture.start(&["--profile", profile]);
     let binding = json!({"sandbox_id": "a", "endpoint": "/pty"});
     let coverage = json!({"covers": ["command"], "excludes": [], "placement": "execd",
         "opensandbox_version": "1.0.19"});
     send(
-        &mut connect(&scene),
+        &mut connect(&fixture),
         json!({"sandbox_id": "a", "binding": binding,
         "coverage": coverage, "correlation_id": "k"}),
     );
-    let receipts = scene.await_receipts(2);
+    let receipts = fixture.await_receipts(2);
     let (root, receipt) = (&receipts[0], &receipts[1]);
     let (subject, runtime) = (&receipt["credentialSubject"], &receipt["issuer"]["runtime"]);
     assert_eq!(
@@ -77,23 +77,23 @@ fn where_a_profile_puts_what_the_format_does_not_know(#[case] profile: &str) {
     };
     assert_eq!(found, expected);
     daemon.end(Signal::SIGTERM);
-    scene.assert_valid();
+    fixture.assert_valid();
 }
 
 #[rstest]
 #[case(Signal::SIGTERM)]
 #[case(Signal::SIGINT)]
 fn a_signal_ends_every_open_chain_and_the_next_start_opens_new_ones(#[case] signal: Signal) {
-    let scene = Scene::new();
+    let fixture = DaemonFixture::new();
     for round in 1..=3 {
-        let daemon = scene.start(&[]);
-        let before = scene.receipts().len();
-        send(&mut connect(&scene), json!({"sandbox_id": "a"}));
-        scene.await_receipts(before + 1);
+        let daemon = fixture.start(&[]);
+        let before = fixture.receipts().len();
+        send(&mut connect(&fixture), json!({"sandbox_id": "a"}));
+        fixture.await_receipts(before + 1);
         let (status, said) = daemon.end(signal);
         assert!(status.success(), "{said}");
         let root = if round == 1 { "root".to_owned() } else { format!("root-{round}") };
-        let receipts = scene.receipts();
+        let receipts = fixture.receipts();
         let last = &receipts[receipts.len() - 4..];
         let sandbox = format!("{root}/sandbox/a");
         assert_eq!(
@@ -113,87 +113,88 @@ fn a_signal_ends_every_open_chain_and_the_next_start_opens_new_ones(#[case] sign
             assert!(subject["action"].get("peer_credential").is_none());
         }
     }
-    let report = scene.assert_valid();
+    let report = fixture.assert_valid();
     assert!(report.chains.iter().all(|chain| chain.status == "interrupted"));
     assert_eq!(report.chains.len(), 6);
     for missing in report.chains.iter().map(|chain| &chain.chain_id) {
         // Nothing follows the last root that could tell of it but a chain below it.
-        assert_eq!(without(&scene, missing), "chain_missing", "{missing}");
+        assert_eq!(without(&fixture, missing), "chain_missing", "{missing}");
     }
 }
 
 /// Returns the findings for a store from which a whole chain was removed.
-fn without(scene: &Scene, chain: &str) -> String {
-    let receipts = scene.receipts();
+fn without(fixture: &DaemonFixture, chain: &str) -> String {
+    let receipts = fixture.receipts();
     let kept = receipts.iter().filter(|receipt| receipt.pointer(CHAIN).unwrap() != chain);
     let lines: String = kept.map(|receipt| format!("{receipt}\n")).collect();
-    let report = crate::support::report(lines.as_bytes(), &scene.key(), true);
+    let report = crate::support::report(lines.as_bytes(), &fixture.key(), true);
     assert!(!report.valid);
     report.findings[0].name.to_owned()
 }
 
 #[test]
 fn what_was_sent_before_the_signal_is_stored() {
-    let scene = Scene::new();
-    let daemon = scene.start(&[]);
-    let mut stream = connect(&scene);
+    let fixture = DaemonFixture::new();
+    let daemon = fixture.start(&[]);
+    let mut stream = connect(&fixture);
     // Fewer than the socket holds; all of them are with the kernel when the signal comes.
     (0..20).for_each(|_| send(&mut stream, json!({})));
     daemon.end(Signal::SIGTERM);
-    let live = scene.receipts().iter().filter(|r| r.to_string().contains("execd.command")).count();
+    let live =
+        fixture.receipts().iter().filter(|r| r.to_string().contains("execd.command")).count();
     assert_eq!(live, 20);
-    scene.assert_valid();
+    fixture.assert_valid();
 }
 
 #[test]
 fn a_killed_daemon_goes_on_where_it_was() {
-    let scene = Scene::new();
+    let fixture = DaemonFixture::new();
     for round in 0..3 {
-        let daemon = scene.start(&[]);
-        send(&mut connect(&scene), json!({"sandbox_id": "a"}));
-        scene.await_receipts(2 * (round + 1));
+        let daemon = fixture.start(&[]);
+        send(&mut connect(&fixture), json!({"sandbox_id": "a"}));
+        fixture.await_receipts(2 * (round + 1));
         daemon.end(Signal::SIGKILL);
     }
-    let receipts = scene.receipts();
+    let receipts = fixture.receipts();
     assert_eq!(
         each(&receipts, CHAIN),
         ["root", "root/sandbox/a", "root", "root/sandbox/a", "root", "root/sandbox/a"]
     );
     assert_eq!(each(&receipts, SEQUENCE), [1, 1, 2, 2, 3, 3]);
     assert_eq!(receipts.iter().filter(|r| r.pointer(ANCHOR).is_some()).count(), 1);
-    let report = scene.assert_valid();
+    let report = fixture.assert_valid();
     assert!(report.chains.iter().all(|chain| chain.status == "unknown"));
 }
 
 #[test]
 fn a_daemon_killed_while_it_ended_its_chains_is_finished_by_the_next() {
-    let scene = Scene::new();
-    let daemon = scene.start(&[]);
-    send(&mut connect(&scene), json!({"sandbox_id": "a"}));
-    send(&mut connect(&scene), json!({"sandbox_id": "b"}));
-    scene.await_receipts(3);
+    let fixture = DaemonFixture::new();
+    let daemon = fixture.start(&[]);
+    send(&mut connect(&fixture), json!({"sandbox_id": "a"}));
+    send(&mut connect(&fixture), json!({"sandbox_id": "b"}));
+    fixture.await_receipts(3);
     daemon.end(Signal::SIGTERM);
     // The last write is cut after its first line: as if it had been torn there.
-    let bytes = scene.bytes();
+    let bytes = fixture.bytes();
     let lines: Vec<&[u8]> = bytes.split_inclusive(|byte| *byte == b'\n').collect();
-    std::fs::write(scene.path("store"), lines[..4].concat()).unwrap();
-    let daemon = scene.start(&[]);
-    send(&mut connect(&scene), json!({"sandbox_id": "a"}));
-    let receipts = scene.await_receipts(8);
+    std::fs::write(fixture.path("store"), lines[..4].concat()).unwrap();
+    let daemon = fixture.start(&[]);
+    send(&mut connect(&fixture), json!({"sandbox_id": "a"}));
+    let receipts = fixture.await_receipts(8);
     let chains = ["root/sandbox/a", "root/sandbox/b", "root", "root-2", "root-2/sandbox/a"];
     assert_eq!(each(&receipts[3..], CHAIN), chains);
     daemon.end(Signal::SIGTERM);
-    scene.assert_valid();
+    fixture.assert_valid();
 }
 
 #[test]
 fn an_agent_that_names_itself_has_a_chain_too() {
-    let scene = Scene::new();
-    let daemon = scene.start(&["--chain", "base"]);
-    send(&mut connect(&scene), json!({"agent_id": "a1"}));
-    let receipts = scene.await_receipts(2);
+    let fixture = DaemonFixture::new();
+    let daemon = fixture.start(&["--chain", "base"]);
+    send(&mut connect(&fixture), json!({"agent_id": "a1"}));
+    let receipts = fixture.await_receipts(2);
     assert_eq!(each(&receipts, CHAIN), ["base", "base/agent/a1"]);
     assert!(receipts[1].pointer(ANCHOR).is_some());
     daemon.end(Signal::SIGTERM);
-    scene.assert_valid();
+    fixture.assert_valid();
 }

@@ -8,18 +8,18 @@ use std::thread;
 use nix::sys::signal::Signal;
 use serde_json::json;
 
-use crate::support::{Scene, await_that, frame, framed};
+use crate::support::{DaemonFixture, await_that, frame, framed};
 
 /// Rounds in an ordinary run; `BOXPROOF_CRASHES` asks for more.
 const ROUNDS: usize = 12;
 
 /// Sends to the current daemon until told to stop; a daemon that dies costs a frame or two.
-fn load(scene: &Scene, sandbox: &str, stop: &AtomicBool) {
+fn load(fixture: &DaemonFixture, sandbox: &str, stop: &AtomicBool) {
     let with = json!({"sandbox_id": sandbox, "drop_count": 1, "input": {"n": "x".repeat(300)}});
     let bytes = framed(&frame(with));
     let mut stream = None;
     while !stop.load(Ordering::Relaxed) {
-        let mut connected = stream.take().or_else(|| UnixStream::connect(scene.socket()).ok());
+        let mut connected = stream.take().or_else(|| UnixStream::connect(fixture.socket()).ok());
         if connected.as_mut().is_some_and(|stream| stream.write_all(&bytes).is_ok()) {
             stream = connected;
         } else {
@@ -43,31 +43,31 @@ fn killed_under_load() {
 }
 
 fn killed(rounds: usize) {
-    let scene = Scene::new();
+    let fixture = DaemonFixture::new();
     let stop = AtomicBool::new(false);
     thread::scope(|scope| {
         for sandbox in ["a", "b", "c"] {
-            let (scene, stop) = (&scene, &stop);
-            scope.spawn(move || load(scene, sandbox, stop));
+            let (fixture, stop) = (&fixture, &stop);
+            scope.spawn(move || load(fixture, sandbox, stop));
         }
         let _stops = StopAtEnd(&stop);
         let mut seen: Vec<u8> = Vec::new();
         for round in 0..rounds {
-            let daemon = scene.start(&[]);
+            let daemon = fixture.start(&[]);
             // It started on what was there: a cut tail was never seen as whole lines.
-            let resumed = scene.bytes();
+            let resumed = fixture.bytes();
             assert!(resumed.starts_with(&seen), "round {round}: what was stored is gone");
             // Somewhere in the middle of the load, at another place each time.
             let more = resumed.len() + 20_000 + round * 1_713;
             seen = await_that("the load to arrive", || {
-                let bytes = scene.bytes();
+                let bytes = fixture.bytes();
                 (bytes.len() > more).then_some(bytes)
             });
             daemon.end(Signal::SIGKILL);
         }
     });
-    scene.start(&[]).end(Signal::SIGTERM);
-    let report = scene.assert_valid();
+    fixture.start(&[]).end(Signal::SIGTERM);
+    let report = fixture.assert_valid();
     // One root and three sandboxes; a second anchor or number would be a finding.
     assert_eq!(report.chains.len(), 4);
     let receipts: usize = report.chains.iter().map(|chain| chain.length).sum();

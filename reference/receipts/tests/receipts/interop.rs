@@ -12,7 +12,7 @@ use boxproof_receipts::parsed_receipt::read;
 use nix::sys::signal::Signal;
 use serde_json::{Value, json};
 
-use crate::support::{ACTION, Scene, connect, each, send};
+use crate::support::{ACTION, DaemonFixture, connect, each, send};
 
 const PACKAGE: &str = "obsigna==0.16.0";
 
@@ -63,19 +63,19 @@ fn script(python: &Path) -> Command {
     command
 }
 
-/// Returns the verdicts of their verifier about the store of a scene.
-fn verdicts(python: &Path, scene: &Scene, lines: &[u8]) -> Value {
-    let export = scene.path("export.jsonl");
+/// Returns the verdicts of their verifier about the store of a fixture.
+fn verdicts(python: &Path, fixture: &DaemonFixture, lines: &[u8]) -> Value {
+    let export = fixture.path("export.jsonl");
     std::fs::write(&export, lines).unwrap();
-    let output = done(script(python).arg("verify").arg(export).arg(scene.path("key.pub")));
+    let output = done(script(python).arg("verify").arg(export).arg(fixture.path("key.pub")));
     serde_json::from_slice(&output.unwrap().stdout).unwrap()
 }
 
 /// A daemon of `profile` that served a sandbox with everything a frame can carry.
-fn stored(profile: &str) -> Scene {
-    let scene = Scene::new();
-    let daemon = scene.start(&["--profile", profile]);
-    let mut stream = connect(&scene);
+fn stored(profile: &str) -> DaemonFixture {
+    let fixture = DaemonFixture::new();
+    let daemon = fixture.start(&["--profile", profile]);
+    let mut stream = connect(&fixture);
     send(&mut stream, json!({"drop_count": 2}));
     for action in ["system.pty.open", "system.pty.close"] {
         send(
@@ -88,11 +88,11 @@ fn stored(profile: &str) -> Scene {
             "coverage": {"covers": ["pty"], "excludes": [], "placement": "execd"}}),
         );
     }
-    scene.await_receipts(5);
+    fixture.await_receipts(5);
     let (status, said) = daemon.end(Signal::SIGTERM);
     assert!(status.success(), "{said}");
-    scene.assert_valid();
-    scene
+    fixture.assert_valid();
+    fixture
 }
 
 /// The hashes of a chain as we compute them.
@@ -105,18 +105,18 @@ fn hashes(lines: &[u8], chain: &str) -> Vec<String> {
 #[test]
 fn their_verifier_accepts_what_the_wire_profile_signs() {
     let Some(python) = python("wire") else { return };
-    let scene = stored("wire");
-    let found = verdicts(&python, &scene, &scene.bytes());
+    let fixture = stored("wire");
+    let found = verdicts(&python, &fixture, &fixture.bytes());
     for (chain, length) in [("root", 4), ("root/sandbox/a", 3)] {
         assert_eq!(
             found[chain],
             json!({"length": length, "typed": true, "raw": true, "error": "",
-            "status": "interrupted", "hashes": hashes(&scene.bytes(), chain)})
+            "status": "interrupted", "hashes": hashes(&fixture.bytes(), chain)})
         );
     }
     // It can also say no.
-    let edited = String::from_utf8(scene.bytes()).unwrap().replace("\"critical\"", "\"low\"");
-    let found = verdicts(&python, &scene, edited.as_bytes());
+    let edited = String::from_utf8(fixture.bytes()).unwrap().replace("\"critical\"", "\"low\"");
+    let found = verdicts(&python, &fixture, edited.as_bytes());
     let part = |chain: &str| (found[chain]["typed"].clone(), found[chain]["raw"].clone());
     assert_eq!(part("root"), (json!(true), json!(true)));
     assert_eq!(part("root/sandbox/a"), (json!(false), json!(false)));
@@ -126,21 +126,21 @@ fn their_verifier_accepts_what_the_wire_profile_signs() {
 #[test]
 fn their_verifier_accepts_the_raw_bytes_alone_of_the_adr_profile() {
     let Some(python) = python("adr") else { return };
-    let scene = stored("adr");
-    let found = verdicts(&python, &scene, &scene.bytes());
+    let fixture = stored("adr");
+    let found = verdicts(&python, &fixture, &fixture.bytes());
     for (chain, typed) in [("root", true), ("root/sandbox/a", false)] {
         let part = (&found[chain]["typed"], &found[chain]["raw"], &found[chain]["hashes"]);
-        assert_eq!(part, (&json!(typed), &json!(true), &json!(hashes(&scene.bytes(), chain))));
+        assert_eq!(part, (&json!(typed), &json!(true), &json!(hashes(&fixture.bytes(), chain))));
     }
 }
 
 #[test]
 fn their_emitter_drives_our_daemon() {
     let Some(python) = python("emit") else { return };
-    let scene = Scene::new();
-    let daemon = scene.start(&[]);
-    done(script(&python).arg("emit").arg(scene.socket())).unwrap();
-    let receipts = scene.await_receipts(4);
+    let fixture = DaemonFixture::new();
+    let daemon = fixture.start(&[]);
+    done(script(&python).arg("emit").arg(fixture.socket())).unwrap();
+    let receipts = fixture.await_receipts(4);
     let plain = "opensandbox_execd.command";
     assert_eq!(each(&receipts[1..], ACTION), ["system.command.execute", plain, plain]);
     let status = "/credentialSubject/outcome/status";
@@ -151,5 +151,5 @@ fn their_emitter_drives_our_daemon() {
     assert_eq!(action["target"], json!({"system": "opensandbox", "resource": "/tmp/x"}));
     let (_, said) = daemon.end(Signal::SIGTERM);
     assert_eq!(said.matches("refused").count(), 0, "{said}");
-    scene.assert_valid();
+    fixture.assert_valid();
 }

@@ -7,20 +7,20 @@ use nix::sys::signal::Signal;
 use rstest::rstest;
 use serde_json::{Value, json};
 
-use crate::support::{ACTION, Scene, connect, each, frame, framed, send};
+use crate::support::{ACTION, DaemonFixture, connect, each, frame, framed, send};
 
 /// Sends `bytes`; the daemon must close the connection without storing anything.
 fn closes(bytes: &[u8], half: bool) {
-    let scene = Scene::new();
-    let daemon = scene.start(&[]);
-    let mut stream = connect(&scene);
+    let fixture = DaemonFixture::new();
+    let daemon = fixture.start(&[]);
+    let mut stream = connect(&fixture);
     stream.write_all(bytes).unwrap();
     if half {
         stream.shutdown(Shutdown::Write).unwrap();
     }
     assert_eq!(stream.read(&mut [0]).unwrap(), 0, "the end of the stream");
-    send(&mut connect(&scene), json!({"sandbox_id": "next"}));
-    let receipts = scene.await_receipts(2);
+    send(&mut connect(&fixture), json!({"sandbox_id": "next"}));
+    let receipts = fixture.await_receipts(2);
     let chain = &receipts[1]["credentialSubject"]["chain"];
     assert_eq!((receipts.len(), &chain["sequence"]), (2, &json!(1)));
     let (_, said) = daemon.end(Signal::SIGTERM);
@@ -44,21 +44,21 @@ fn a_frame_that_is_cut(#[case] kept: usize) {
 
 #[test]
 fn the_longest_frame_is_taken() {
-    let scene = Scene::new();
-    let daemon = scene.start(&[]);
+    let fixture = DaemonFixture::new();
+    let daemon = fixture.start(&[]);
     let bare = frame(json!({"input": ""})).len();
     let text = "x".repeat((1 << 20) - bare);
-    send(&mut connect(&scene), json!({"input": text}));
-    scene.await_receipts(2);
+    send(&mut connect(&fixture), json!({"input": text}));
+    fixture.await_receipts(2);
     daemon.end(Signal::SIGTERM);
-    scene.assert_valid();
+    fixture.assert_valid();
 }
 
 #[test]
 fn a_bad_frame_costs_nothing_but_itself() {
-    let scene = Scene::new();
-    let daemon = scene.start(&[]);
-    let mut stream = connect(&scene);
+    let fixture = DaemonFixture::new();
+    let daemon = fixture.start(&[]);
+    let mut stream = connect(&fixture);
     let bad: [Vec<u8>; 9] = [
         b"{".to_vec(),
         b"[]".to_vec(),
@@ -74,22 +74,22 @@ fn a_bad_frame_costs_nothing_but_itself() {
         stream.write_all(&framed(body)).unwrap();
     }
     send(&mut stream, json!({"sandbox_id": "one"}));
-    let receipts = scene.await_receipts(2);
+    let receipts = fixture.await_receipts(2);
     assert_eq!(receipts.len(), 2);
     assert_eq!(receipts[1]["credentialSubject"]["chain"]["sequence"], 1);
     let (_, said) = daemon.end(Signal::SIGTERM);
     assert_eq!(said.matches("frame refused").count(), bad.len(), "{said}");
-    scene.assert_valid();
+    fixture.assert_valid();
 }
 
 #[test]
 fn who_sends_is_the_kernels_word() {
-    let scene = Scene::new();
-    let daemon = scene.start(&[]);
+    let fixture = DaemonFixture::new();
+    let daemon = fixture.start(&[]);
     let lie = json!({"peer_credential": {"pid": 1}, "pid": 1, "risk_level": "low",
         "action_type": "system.pty.open", "issuer_name": "me"});
-    send(&mut connect(&scene), lie);
-    let action = scene.await_receipts(2)[1]["credentialSubject"]["action"].clone();
+    send(&mut connect(&fixture), lie);
+    let action = fixture.await_receipts(2)[1]["credentialSubject"]["action"].clone();
     let exe = std::env::current_exe().unwrap();
     let peer = json!({"platform": "linux", "pid": std::process::id(),
         "uid": nix::unistd::geteuid().as_raw(), "gid": nix::unistd::getegid().as_raw(),
@@ -97,7 +97,7 @@ fn who_sends_is_the_kernels_word() {
     assert_eq!(action["peer_credential"], peer);
     assert_eq!(action["risk_level"], "critical");
     daemon.end(Signal::SIGTERM);
-    scene.assert_valid();
+    fixture.assert_valid();
 }
 
 #[rstest]
@@ -106,19 +106,19 @@ fn who_sends_is_the_kernels_word() {
 #[case(json!({"decision": "denied"}), "failure")]
 #[case(json!({"decision": "pending"}), "pending")]
 fn what_became_of_it(#[case] with: Value, #[case] status: &str) {
-    let scene = Scene::new();
-    let _daemon = scene.start(&[]);
-    send(&mut connect(&scene), with.clone());
-    let outcome = scene.await_receipts(2)[1]["credentialSubject"]["outcome"].clone();
+    let fixture = DaemonFixture::new();
+    let _daemon = fixture.start(&[]);
+    send(&mut connect(&fixture), with.clone());
+    let outcome = fixture.await_receipts(2)[1]["credentialSubject"]["outcome"].clone();
     assert_eq!(outcome["status"], status);
     assert_eq!(outcome["error"], with["error"]);
 }
 
 #[test]
 fn every_member_has_its_place_and_payloads_are_hashes_only() {
-    let scene = Scene::new();
-    let daemon = scene.start(&[]);
-    let mut stream = connect(&scene);
+    let fixture = DaemonFixture::new();
+    let daemon = fixture.start(&[]);
+    let mut stream = connect(&fixture);
     send(
         &mut stream,
         json!({"tool": {"name": "t", "server": "srv"}, "channel": "c",
@@ -129,7 +129,7 @@ fn every_member_has_its_place_and_payloads_are_hashes_only() {
         "usage": {"tokens": 5, "none": null}}),
     );
     send(&mut stream, json!({"input": null, "output": {}}));
-    let receipts = scene.await_receipts(3);
+    let receipts = fixture.await_receipts(3);
     assert_eq!(each(&receipts[1..], ACTION), ["c.srv.t", "opensandbox_execd.command"]);
     let (issuer, subject) = (&receipts[1]["issuer"], &receipts[1]["credentialSubject"]);
     assert_eq!(issuer["operator"], json!({"id": "o", "name": "on"}));
@@ -161,7 +161,7 @@ fn every_member_has_its_place_and_payloads_are_hashes_only() {
     assert!(second["action"].get("parameters_hash").is_none());
     let empty = "sha256:44136fa355b3678a1146ad16f7e8649e94fb4fc21fe77e8310c060f61caaff8a";
     assert_eq!(second["outcome"]["response_hash"], empty);
-    assert!(!String::from_utf8(scene.bytes()).unwrap().contains("ls -la"));
+    assert!(!String::from_utf8(fixture.bytes()).unwrap().contains("ls -la"));
     daemon.end(Signal::SIGTERM);
-    scene.assert_valid();
+    fixture.assert_valid();
 }

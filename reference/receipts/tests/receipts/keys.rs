@@ -5,7 +5,7 @@ use std::process::Command;
 use boxproof_receipts::{did, keys};
 use ed25519_dalek::VerifyingKey;
 
-use crate::support::{Scene, vectors};
+use crate::support::{DaemonFixture, vectors};
 
 #[test]
 fn published_names_stand_for_published_keys() {
@@ -40,10 +40,10 @@ fn other_names_stand_for_nothing() {
 
 #[test]
 fn the_verbs_make_and_show_one_key() {
-    let scene = Scene::new();
+    let fixture = DaemonFixture::new();
     let run = |verb: &str, name: &str| {
         let mut refbox = Command::new(env!("CARGO_BIN_EXE_boxproof-receipts"));
-        let output = refbox.args(["keys", verb, "--key"]).arg(scene.path(name)).output();
+        let output = refbox.args(["keys", verb, "--key"]).arg(fixture.path(name)).output();
         let output = output.unwrap();
         (output.status.code(), String::from_utf8(output.stdout).unwrap())
     };
@@ -51,7 +51,7 @@ fn the_verbs_make_and_show_one_key() {
     assert_eq!(code, Some(0));
     assert_eq!(run("show", "mine"), (Some(0), made.clone()));
     assert_eq!(run("show", "mine.pub"), (Some(0), made.clone()));
-    let key = keys::read_public(&scene.path("mine.pub")).unwrap();
+    let key = keys::read_public(&fixture.path("mine.pub")).unwrap();
     assert_eq!(made, format!("{} {}\n", keys::fingerprint(&key), did::name(&key)));
     assert_eq!(run("new", "mine").0, Some(2));
     assert_eq!(run("show", "none").0, Some(2));

@@ -6,11 +6,11 @@ use std::process::{Command, Output, Stdio};
 use nix::sys::signal::Signal;
 use serde_json::json;
 
-use crate::support::Scene;
+use crate::support::DaemonFixture;
 
-fn observe(scene: &Scene, lines: &str) -> Output {
+fn observe(fixture: &DaemonFixture, lines: &str) -> Output {
     let mut refbox = Command::new(env!("CARGO_BIN_EXE_boxproof-receipts"));
-    refbox.args(["observer", "--sandbox-id", "a", "--socket"]).arg(scene.socket());
+    refbox.args(["observer", "--sandbox-id", "a", "--socket"]).arg(fixture.socket());
     refbox.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped());
     let mut child = refbox.spawn().unwrap();
     child.stdin.take().unwrap().write_all(lines.as_bytes()).unwrap();
@@ -22,11 +22,11 @@ const BLOCKED: &str = "{\"dst_addr\":\"2001:db8::1\",\"dst_port\":53,\"protocol\
 
 #[test]
 fn connections_become_receipts_of_the_sandbox() {
-    let scene = Scene::new();
-    let daemon = scene.start(&[]);
-    let output = observe(&scene, &format!("{ALLOWED}{BLOCKED}"));
+    let fixture = DaemonFixture::new();
+    let daemon = fixture.start(&[]);
+    let output = observe(&fixture, &format!("{ALLOWED}{BLOCKED}"));
     assert_eq!((output.status.code(), output.stdout.as_slice()), (Some(0), &b"ready\n"[..]));
-    let receipts = scene.await_receipts(3);
+    let receipts = fixture.await_receipts(3);
     let [allowed, blocked] = [&receipts[1], &receipts[2]].map(|r| &r["credentialSubject"]);
     let action = &allowed["action"];
     assert_eq!(
@@ -52,26 +52,26 @@ fn connections_become_receipts_of_the_sandbox() {
         "excludes": ["command", "code", "files", "directories", "pty"]})
     );
     daemon.end(Signal::SIGTERM);
-    scene.assert_valid();
+    fixture.assert_valid();
 }
 
 #[test]
 fn what_cannot_be_told_is_said_and_counted() {
-    let scene = Scene::new();
-    let output = observe(&scene, ALLOWED);
+    let fixture = DaemonFixture::new();
+    let output = observe(&fixture, ALLOWED);
     assert_eq!(output.status.code(), Some(1));
     assert!(
         String::from_utf8_lossy(&output.stderr).contains("line 1: not told of: transport_error")
     );
-    let daemon = scene.start(&[]);
+    let daemon = fixture.start(&[]);
     let name = ALLOWED.replace("203.0.113.7", "example.com");
     let more = ALLOWED.replace("{", "{\"via\":1,");
-    let output = observe(&scene, &format!("{name}{more}{ALLOWED}"));
+    let output = observe(&fixture, &format!("{name}{more}{ALLOWED}"));
     let said = String::from_utf8(output.stderr).unwrap();
     assert_eq!((output.status.code(), said.lines().count()), (Some(1), 2), "{said}");
     assert!(said.contains("line 1: not told of: dst_addr: invalid IP address"), "{said}");
     assert!(said.contains("line 2: not told of: via: unknown field `via`"), "{said}");
-    assert_eq!(scene.await_receipts(2).len(), 2);
+    assert_eq!(fixture.await_receipts(2).len(), 2);
     daemon.end(Signal::SIGTERM);
-    scene.assert_valid();
+    fixture.assert_valid();
 }

@@ -108,11 +108,11 @@ pub(crate) fn set(value: &mut Value, pointer: &str, new: &Value) {
 }
 
 /// A directory with a key, where daemons can be started one after the other.
-pub(crate) struct Scene {
+pub(crate) struct DaemonFixture {
     pub(crate) directory: TempDir,
 }
 
-impl Scene {
+impl DaemonFixture {
     pub(crate) fn new() -> Self {
         let mut builder = tempfile::Builder::new();
         builder.permissions(std::fs::Permissions::from_mode(0o700));
@@ -261,8 +261,8 @@ pub(crate) fn framed(body: &[u8]) -> Vec<u8> {
     [&length.to_be_bytes()[..], body].concat()
 }
 
-pub(crate) fn connect(scene: &Scene) -> UnixStream {
-    let stream = UnixStream::connect(scene.socket()).unwrap();
+pub(crate) fn connect(fixture: &DaemonFixture) -> UnixStream {
+    let stream = UnixStream::connect(fixture.socket()).unwrap();
     stream.set_read_timeout(Some(PATIENCE)).unwrap();
     stream
 }

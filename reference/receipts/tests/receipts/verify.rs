@@ -7,7 +7,7 @@ use boxproof_receipts::verify::{ChainExpectations, verify};
 use rstest::rstest;
 use serde_json::{Value, json};
 
-use crate::support::{Forge, Scene, set};
+use crate::support::{DaemonFixture, Forge, set};
 
 fn three() -> Forge {
     let mut forge = Forge::new();
@@ -198,8 +198,8 @@ fn nothing_is_not_valid(
 
 /// Runs the verb on a forged file.
 fn verb(lines: &str, more: &[&str]) -> (Option<i32>, String) {
-    let scene = Scene::new();
-    let (file, key) = (scene.path("file.jsonl"), scene.path("forge.pub"));
+    let fixture = DaemonFixture::new();
+    let (file, key) = (fixture.path("file.jsonl"), fixture.path("forge.pub"));
     std::fs::write(&file, lines).unwrap();
     let pem = {
         use ed25519_dalek::pkcs8::{EncodePublicKey, spki::der::pem::LineEnding};

@@ -61,22 +61,22 @@ impl LineContext<'_> {
 }
 
 /// Judges each simple command.
-pub(super) fn each(scene: &LineContext<'_>, simples: &[SimpleCommand]) -> Vec<CommandClass> {
+pub(super) fn each(context: &LineContext<'_>, simples: &[SimpleCommand]) -> Vec<CommandClass> {
     let count = if fault!("grants.first-command") { 1 } else { simples.len() };
-    simples.iter().take(count).flat_map(|simple| parts(scene, simple, 0)).collect()
+    simples.iter().take(count).flat_map(|simple| parts(context, simple, 0)).collect()
 }
 
-fn parts(scene: &LineContext<'_>, simple: &SimpleCommand, depth: usize) -> Vec<CommandClass> {
+fn parts(context: &LineContext<'_>, simple: &SimpleCommand, depth: usize) -> Vec<CommandClass> {
     let written = simple.written.iter().filter(|_| !fault!("grants.redirections"));
     let assigned = simple.assigned.iter().filter(|_| !fault!("grants.assignments"));
     let around = written.map(git_paths::written);
     let around = around.chain(assigned.map(|(name, value)| assignments::is_kind(name, value)));
     let broken = around.filter_map(Result::err).map(|why| CommandClass::Refused(why, None));
-    broken.chain(program(scene, &simple.words, depth)).collect()
+    broken.chain(program(context, &simple.words, depth)).collect()
 }
 
 /// Judges `words`, a command without assignments and redirections.
-fn program(scene: &LineContext<'_>, words: &[ShellWord], depth: usize) -> Vec<CommandClass> {
+fn program(context: &LineContext<'_>, words: &[ShellWord], depth: usize) -> Vec<CommandClass> {
     let Some((first, rest)) = words.split_first() else { return Vec::new() };
     let Some(name) = first.known() else {
         return vec![CommandClass::Refused("which program is run is not known".to_owned(), None)];
@@ -85,23 +85,23 @@ fn program(scene: &LineContext<'_>, words: &[ShellWord], depth: usize) -> Vec<Co
         return vec![CommandClass::Refused("it is wrapped too often".to_owned(), None)];
     }
     match wrapper::inner(name, rest).filter(|_| !fault!("grants.wrappers")) {
-        Some(Ok(WrappedCommand::Words(words))) => return program(scene, &words, depth + 1),
-        Some(Ok(WrappedCommand::Simple(simple))) => return parts(scene, &simple, depth + 1),
-        Some(Ok(WrappedCommand::Line(line))) => return nested(scene, &line, depth + 1),
+        Some(Ok(WrappedCommand::Words(words))) => return program(context, &words, depth + 1),
+        Some(Ok(WrappedCommand::Simple(simple))) => return parts(context, &simple, depth + 1),
+        Some(Ok(WrappedCommand::Line(line))) => return nested(context, &line, depth + 1),
         Some(Err(why)) => return vec![CommandClass::Refused(why, None)],
         None => {}
     }
     vec![match name {
-        "git" | "/usr/bin/git" | "/bin/git" => git::judge(scene, rest),
-        name => programs::judge(scene, name, rest),
+        "git" | "/usr/bin/git" | "/bin/git" => git::judge(context, rest),
+        name => programs::judge(context, name, rest),
     }]
 }
 
 /// The parts of a line that a shell within the line is given.
-fn nested(scene: &LineContext<'_>, line: &str, depth: usize) -> Vec<CommandClass> {
+fn nested(context: &LineContext<'_>, line: &str, depth: usize) -> Vec<CommandClass> {
     match parse::parse(line) {
         Ok(_) if fault!("grants.nested-lines") => Vec::new(),
-        Ok(simples) => simples.iter().flat_map(|simple| parts(scene, simple, depth)).collect(),
+        Ok(simples) => simples.iter().flat_map(|simple| parts(context, simple, depth)).collect(),
         Err(why) => {
             vec![CommandClass::Refused(format!("a line within is not understood: {why}"), None)]
         }

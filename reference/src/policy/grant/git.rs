@@ -21,9 +21,9 @@ const SHOWN: [&str; 7] = [
 const ALONE: [&str; 4] = ["--version", "-v", "--help", "-h"];
 
 /// Judges the command `git words`.
-pub(super) fn judge(scene: &LineContext<'_>, words: &[ShellWord]) -> CommandClass {
+pub(super) fn judge(context: &LineContext<'_>, words: &[ShellWord]) -> CommandClass {
     let refused = |why: String| CommandClass::Refused(why, suspected(words));
-    let (name, rest) = match before(scene, words) {
+    let (name, rest) = match before(context, words) {
         Ok(Some(found)) => found,
         Ok(None) => return CommandClass::Harmless,
         Err(why) => return refused(why),
@@ -42,7 +42,7 @@ pub(super) fn judge(scene: &LineContext<'_>, words: &[ShellWord]) -> CommandClas
 
 /// Returns the subcommand and its arguments; none where git only prints information about itself.
 fn before<'a>(
-    scene: &LineContext<'_>,
+    context: &LineContext<'_>,
     words: &'a [ShellWord],
 ) -> Result<Option<(&'a str, &'a [ShellWord])>, String> {
     let mut rest = words;
@@ -53,7 +53,7 @@ fn before<'a>(
         rest = match text {
             text if SHOWN.contains(&text) => after,
             text if ALONE.contains(&text) => return Ok(None),
-            "-C" => directory(scene, after)?,
+            "-C" => directory(context, after)?,
             "-c" => setting(after)?,
             text if text.starts_with('-') => {
                 let name = text.split('=').next().unwrap_or(text);
@@ -66,14 +66,14 @@ fn before<'a>(
 }
 
 fn directory<'a>(
-    scene: &LineContext<'_>,
+    context: &LineContext<'_>,
     after: &'a [ShellWord],
 ) -> Result<&'a [ShellWord], String> {
     match after.split_first() {
         Some((directory, rest))
             if directory.top
                 || fault!("grants.directories")
-                || directory.known().is_some_and(|one| git_paths::within(scene, one)) =>
+                || directory.known().is_some_and(|one| git_paths::within(context, one)) =>
         {
             Ok(rest)
         }

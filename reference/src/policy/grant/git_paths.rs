@@ -7,10 +7,10 @@ use super::classify::LineContext;
 use super::word::ShellWord;
 
 /// Returns whether `path` is a directory of the workspace, and no git directory.
-pub(super) fn within(scene: &LineContext<'_>, path: &str) -> bool {
+pub(super) fn within(context: &LineContext<'_>, path: &str) -> bool {
     let path = Path::new(path);
     let below = match path.is_absolute() {
-        true => path.strip_prefix(scene.workspace).ok(),
+        true => path.strip_prefix(context.workspace).ok(),
         false => Some(path),
     };
     let up = |path: &Path| {
@@ -62,7 +62,7 @@ mod tests {
     #[case(".g\u{200c}it", false)]
     #[case(".github", true)]
     fn directories_of_the_workspace(#[case] path: &str, #[case] within: bool) {
-        let scene = LineContext { workspace: Path::new("/w"), cwd: Path::new("/w") };
-        assert_eq!(super::within(&scene, path), within);
+        let context = LineContext { workspace: Path::new("/w"), cwd: Path::new("/w") };
+        assert_eq!(super::within(&context, path), within);
     }
 }

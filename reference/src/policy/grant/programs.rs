@@ -105,9 +105,9 @@ const MODES: [&str; 12] =
     ["-e", "-u", "-x", "-eu", "-ue", "-ex", "-eux", "+e", "-o", "errexit", "pipefail", "-euo"];
 
 /// Judges the command `name words`.
-pub(super) fn judge(scene: &LineContext<'_>, name: &str, words: &[ShellWord]) -> CommandClass {
+pub(super) fn judge(context: &LineContext<'_>, name: &str, words: &[ShellWord]) -> CommandClass {
     let kind = match name {
-        "cd" => directory(scene, words),
+        "cd" => directory(context, words),
         "set" => modes(words),
         "export" => exports(words),
         "read" => reads(words),
@@ -197,14 +197,14 @@ fn is_choice(word: &ShellWord) -> bool {
         })
 }
 
-fn directory(scene: &LineContext<'_>, words: &[ShellWord]) -> Result<(), String> {
+fn directory(context: &LineContext<'_>, words: &[ShellWord]) -> Result<(), String> {
     let known = match words {
         [directory] if directory.top => return Ok(()),
         [directory] => directory.known(),
         _ => None,
     };
     match known {
-        Some(directory) if !directory.starts_with('-') && git_paths::within(scene, directory) => {
+        Some(directory) if !directory.starts_with('-') && git_paths::within(context, directory) => {
             Ok(())
         }
         _ => Err("cd leads out of the workspace, or to an unknown place".to_owned()),

@@ -8,7 +8,7 @@ use rstest::rstest;
 use serde_json::json;
 
 use crate::bed::NAMESPACES;
-use crate::egress::scene::Scene;
+use crate::egress::fixture::EgressFixture;
 
 /// Opens a tunnel if `$2` says so, sends, and waits for the end, for a bounded time.
 const WAIT: &str = "import socket, sys
@@ -24,7 +24,7 @@ except ConnectionError: print('ended')";
 #[case::tunnel(true)]
 #[case::port(false)]
 fn a_reset_reaches_the_client(#[case] tunnel: bool) {
-    let scene = Scene::new(NAMESPACES);
+    let fixture = EgressFixture::new(NAMESPACES);
     let listener = TcpListener::bind("127.0.0.1:0").unwrap();
     let port = listener.local_addr().unwrap().port();
     let server = std::thread::spawn(move || {
@@ -40,7 +40,7 @@ fn a_reset_reaches_the_client(#[case] tunnel: bool) {
     };
     let mut argv = vec!["python3".to_owned(), "-c".to_owned(), WAIT.to_owned(), inside.to_string()];
     argv.extend(tunnel.then(|| format!("CONNECT 127.0.0.1:{port}")));
-    let done = scene.run(&json!({"network": network}), json!({"argv": argv}), &json!({}));
+    let done = fixture.run(&json!({"network": network}), json!({"argv": argv}), &json!({}));
     assert!(done.expect(0).out.starts_with("ended"), "{}", done.out);
     server.join().unwrap();
 }

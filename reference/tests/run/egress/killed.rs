@@ -8,7 +8,7 @@ use rstest::rstest;
 use serde_json::json;
 
 use crate::bed::{BUBBLEWRAP, NAMESPACES, is_alive, wait_until};
-use crate::egress::scene::Scene;
+use crate::egress::fixture::EgressFixture;
 
 /// All runs, and those at once.
 const RUNS: usize = 200;
@@ -23,22 +23,22 @@ const TUNNEL: &str = "exec 3<> /dev/tcp/127.0.0.1/3128
 fn two_hundred_runs_of_which_a_third_is_killed_leave_nothing(
     #[values(NAMESPACES, BUBBLEWRAP)] mechanism: &'static str,
 ) {
-    let scene = Scene::new(mechanism);
-    let root = scene.bed.request_file().with_file_name("");
-    let line = scene.fill(TUNNEL);
-    let argv = ["bash", "-c", &line, &scene.bed.nonce()].map(str::to_owned);
+    let fixture = EgressFixture::new(mechanism);
+    let root = fixture.bed.request_file().with_file_name("");
+    let line = fixture.fill(TUNNEL);
+    let argv = ["bash", "-c", &line, &fixture.bed.nonce()].map(str::to_owned);
     let run = json!({"stdin": "inherit"});
-    scene.bed.write_request(&scene.policy(), json!({"argv": argv}), &run);
-    let (before, listening) = (scene.bed.listing(), listeners());
+    fixture.bed.write_request(&fixture.policy(), json!({"argv": argv}), &run);
+    let (before, listening) = (fixture.bed.listing(), listeners());
     let mut killed = 0;
     for batch in 0..RUNS / AT_ONCE {
-        let mut runs: Vec<Child> = (0..AT_ONCE).map(|_| start(&scene)).collect();
+        let mut runs: Vec<Child> = (0..AT_ONCE).map(|_| start(&fixture)).collect();
         for run in &mut runs {
             let mut code = [0; 3];
             run.stdout.as_mut().unwrap().read_exact(&mut code).unwrap();
             assert_eq!(&code, b"200");
         }
-        wait_until("every tunnel is open", || scene.origin.open() == AT_ONCE);
+        wait_until("every tunnel is open", || fixture.origin.open() == AT_ONCE);
         for (number, run) in runs.iter_mut().enumerate() {
             if (batch + number) % 3 == 0 {
                 run.kill().unwrap();
@@ -49,24 +49,24 @@ fn two_hundred_runs_of_which_a_third_is_killed_leave_nothing(
             let code = run.wait_with_output().unwrap().status.code();
             assert_eq!(code, if (batch + number) % 3 == 0 { None } else { Some(1) });
         }
-        wait_until("every tunnel is closed", || scene.origin.open() == 0);
+        wait_until("every tunnel is closed", || fixture.origin.open() == 0);
     }
-    println!("{mechanism}: {RUNS} runs, {killed} killed, {} tunnels", scene.origin.connections());
-    assert_eq!(scene.origin.connections(), RUNS);
+    println!("{mechanism}: {RUNS} runs, {killed} killed, {} tunnels", fixture.origin.connections());
+    assert_eq!(fixture.origin.connections(), RUNS);
     wait_until("every process is gone", || {
-        !is_alive(&scene.bed.nonce()) && !is_alive(root.to_str().unwrap())
+        !is_alive(&fixture.bed.nonce()) && !is_alive(root.to_str().unwrap())
     });
-    let results = scene.bed.request_file().with_file_name("results");
-    let left = scene.bed.listing().into_iter().filter(|name| !name.starts_with(&results));
+    let results = fixture.bed.request_file().with_file_name("results");
+    let left = fixture.bed.listing().into_iter().filter(|name| !name.starts_with(&results));
     assert_eq!(left.collect::<Vec<_>>(), before);
     assert_eq!(listeners(), listening);
 }
 
-fn start(scene: &Scene) -> Child {
-    let results = scene.bed.request_file().with_file_name("results");
+fn start(fixture: &EgressFixture) -> Child {
+    let results = fixture.bed.request_file().with_file_name("results");
     fs::create_dir_all(&results).unwrap();
-    let mut refbox = scene.bed.refbox_with_result(&results.join("same.json"));
-    refbox.env("REFBOX_EGRESS_HOSTS", scene.bed.out("hosts"));
+    let mut refbox = fixture.bed.refbox_with_result(&results.join("same.json"));
+    refbox.env("REFBOX_EGRESS_HOSTS", fixture.bed.out("hosts"));
     refbox.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::null()).spawn().unwrap()
 }
 

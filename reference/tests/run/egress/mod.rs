@@ -4,9 +4,9 @@
 mod around;
 mod broken;
 mod clients;
+mod fixture;
 mod killed;
 mod origin;
 mod port;
-mod scene;
 mod settings;
 mod wire;

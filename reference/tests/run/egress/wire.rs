@@ -4,7 +4,7 @@ use rstest::rstest;
 use serde_json::json;
 
 use crate::bed::{NAMESPACES, wait_until};
-use crate::egress::scene::{ALLOWED, DENIED, Scene};
+use crate::egress::fixture::{ALLOWED, DENIED, EgressFixture};
 
 /// Sends each argument (with Python's escapes) after the whole answer to the one before, prints
 /// answers. The body of an answer of HTTP can come later than its head.
@@ -22,14 +22,14 @@ for text in sys.argv[1:]:
         answer += more
     print(repr(answer)[2:-1], flush=True)";
 
-fn talk(scene: &Scene, words: &[&str]) -> Vec<String> {
+fn talk(fixture: &EgressFixture, words: &[&str]) -> Vec<String> {
     let mut argv = vec!["python3".to_owned(), "-c".to_owned(), TALK.to_owned()];
-    argv.extend(words.iter().map(|word| scene.fill(word)));
-    let done = scene.run(&scene.policy(), json!({"argv": argv}), &json!({}));
+    argv.extend(words.iter().map(|word| fixture.fill(word)));
+    let done = fixture.run(&fixture.policy(), json!({"argv": argv}), &json!({}));
     done.expect(0).out.lines().map(str::to_owned).collect()
 }
 
-impl Scene {
+impl EgressFixture {
     /// Fails the test unless the origin was connected to as often: a tunnel may be told before.
     fn is_connected(&self, once: bool) {
         if once {
@@ -71,13 +71,13 @@ const HOST: &str = "Host: x\\r\\n\\r\\n";
 #[case::another_scheme("GET https://ALLOWED:PORT/x", "400")]
 #[case::ftp("GET ftp://ALLOWED:PORT/x", "400")]
 fn a_request_line(#[case] line: &str, #[case] code: &str) {
-    let scene = Scene::new(NAMESPACES);
-    let answers = talk(&scene, &[&format!("{line} HTTP/1.1\\r\\n{HOST}")]);
+    let fixture = EgressFixture::new(NAMESPACES);
+    let answers = talk(&fixture, &[&format!("{line} HTTP/1.1\\r\\n{HOST}")]);
     assert!(answers[0].starts_with(&format!("HTTP/1.1 {code}")), "{answers:?}");
-    let asked = scene.origin.take();
+    let asked = fixture.origin.take();
     let reached = code == "200" && line.starts_with("GET");
     assert_eq!(asked.len(), usize::from(reached), "{asked:?}");
-    scene.is_connected(code == "200");
+    fixture.is_connected(code == "200");
     if code == "403" {
         assert!(answers[0].to_lowercase().contains("x-boxproof-denied: "), "{answers:?}");
     }
@@ -85,32 +85,32 @@ fn a_request_line(#[case] line: &str, #[case] code: &str) {
 
 #[test]
 fn a_tunnel_carries_bytes() {
-    let scene = Scene::new(NAMESPACES);
+    let fixture = EgressFixture::new(NAMESPACES);
     let open = format!("CONNECT ALLOWED:PORT HTTP/1.1\\r\\n{HOST}");
-    let answers = talk(&scene, &[&open, "GET /y HTTP/1.1\\r\\nHost: inner\\r\\n\\r\\n"]);
+    let answers = talk(&fixture, &[&open, "GET /y HTTP/1.1\\r\\nHost: inner\\r\\n\\r\\n"]);
     assert!(answers[1].contains("200 OK"), "{answers:?}");
-    assert_eq!(scene.origin.take(), ["inner GET /y"]);
+    assert_eq!(fixture.origin.take(), ["inner GET /y"]);
 }
 
 #[test]
 fn every_request_of_a_connection_is_decided() {
-    let scene = Scene::new(NAMESPACES);
+    let fixture = EgressFixture::new(NAMESPACES);
     let get = |host: &str| format!("GET http://{host}:PORT/x HTTP/1.1\\r\\n{HOST}");
-    let answers = talk(&scene, &[&get("ALLOWED"), &get("DENIED"), &get("ALLOWED")]);
+    let answers = talk(&fixture, &[&get("ALLOWED"), &get("DENIED"), &get("ALLOWED")]);
     let codes: Vec<&str> = answers.iter().map(|answer| &answer[9..12]).collect();
     assert_eq!(codes, ["200", "403", "200"], "{answers:?}");
-    assert_eq!(scene.origin.take().len(), 2);
+    assert_eq!(fixture.origin.take().len(), 2);
 }
 
 /// Checks that the request to the origin does not depend on the client's other claims.
 #[test]
 fn the_request_line_decides_and_neighbours_talk_ends_here() {
-    let scene = Scene::new(NAMESPACES);
+    let fixture = EgressFixture::new(NAMESPACES);
     let request = "GET http://ALLOWED:PORT/x HTTP/1.1\\r\\nHost: DENIED\\r\\nProxy-Authorization: \
                    Basic eA==\\r\\nProxy-Connection: keep-alive\\r\\nConnection: X-Hop\\r\\nX-Hop: \
                    1\\r\\nTE: trailers\\r\\n\\r\\n";
-    talk(&scene, &[request]);
-    assert_eq!(scene.origin.take(), [format!("{ALLOWED}:{} GET /x", scene.origin.port)]);
+    talk(&fixture, &[request]);
+    assert_eq!(fixture.origin.take(), [format!("{ALLOWED}:{} GET /x", fixture.origin.port)]);
 }
 
 /// Checks that a request with two possible ends is refused.
@@ -124,20 +124,20 @@ fn the_request_line_decides_and_neighbours_talk_ends_here() {
 #[case::folded("X: 1\\r\\n Content-Length: 4\\r\\n")]
 #[case::signed("Content-Length: +4\\r\\n")]
 fn a_request_of_two_lengths_is_refused(#[case] lines: &str) {
-    let scene = Scene::new(NAMESPACES);
+    let fixture = EgressFixture::new(NAMESPACES);
     let body = "0\\r\\n\\r\\nGET http://DENIED:PORT/smuggled HTTP/1.1\\r\\nHost: x\\r\\n\\r\\n";
     let request =
         format!("POST http://ALLOWED:PORT/x HTTP/1.1\\r\\nHost: x\\r\\n{lines}\\r\\n{body}");
-    let answers = talk(&scene, &[&request]);
+    let answers = talk(&fixture, &[&request]);
     assert!(answers[0].starts_with("HTTP/1.1 400"), "{answers:?}");
-    assert_eq!(scene.origin.take(), [""; 0]);
+    assert_eq!(fixture.origin.take(), [""; 0]);
 }
 
 /// The second request of a connection is looked at like the first one, and what follows chunks on a
 /// connection is not read.
 #[test]
 fn a_later_request_of_two_lengths_is_refused() {
-    let scene = Scene::new(NAMESPACES);
+    let fixture = EgressFixture::new(NAMESPACES);
     let first =
         "POST http://ALLOWED:PORT/x HTTP/1.1\\r\\nHost: x\\r\\nContent-Length: 3\\r\\n\\r\\nabc";
     let post = |lines: &str| {
@@ -147,14 +147,14 @@ fn a_later_request_of_two_lengths_is_refused() {
         )
     };
     let both = post("Transfer-Encoding: chunked\\r\\nContent-Length: 3\\r\\n");
-    let answers = talk(&scene, &[first, &both]);
+    let answers = talk(&fixture, &[first, &both]);
     assert!(answers[0].starts_with("HTTP/1.1 200"), "{answers:?}");
     assert!(answers[1].starts_with("HTTP/1.1 400"), "{answers:?}");
-    let host = format!("{ALLOWED}:{}", scene.origin.port);
-    assert_eq!(scene.origin.take(), [format!("{host} POST /x")]);
-    let answers = talk(&scene, &[&post("Transfer-Encoding: chunked\\r\\n")]);
+    let host = format!("{ALLOWED}:{}", fixture.origin.port);
+    assert_eq!(fixture.origin.take(), [format!("{host} POST /x")]);
+    let answers = talk(&fixture, &[&post("Transfer-Encoding: chunked\\r\\n")]);
     assert!(answers[0].contains("connection: close"), "{answers:?}");
-    assert_eq!(scene.origin.take(), [format!("{host} POST /y transfer-encoding abc")]);
+    assert_eq!(fixture.origin.take(), [format!("{host} POST /y transfer-encoding abc")]);
 }
 
 const HELLO: &str = "\\x05\\x01\\x00";
@@ -168,18 +168,18 @@ const HELLO: &str = "\\x05\\x01\\x00";
 #[case::bind(2, ALLOWED, 7)]
 #[case::datagrams(3, ALLOWED, 7)]
 fn a_socks_request(#[case] command: u8, #[case] name: &str, #[case] code: u8) {
-    let scene = Scene::new(NAMESPACES);
-    let port = scene.origin.port;
+    let fixture = EgressFixture::new(NAMESPACES);
+    let port = fixture.origin.port;
     let request = format!(
         "\\x05\\x{command:02x}\\x00\\x03\\x{:02x}{name}\\x{:02x}\\x{:02x}",
         name.len(),
         port >> 8,
         port & 0xff
     );
-    let answers = talk(&scene, &[HELLO, &request]);
+    let answers = talk(&fixture, &[HELLO, &request]);
     assert_eq!(answers[0], "\\x05\\x00");
     assert!(answers[1].starts_with(&format!("\\x05\\x{code:02x}\\x00\\x01")), "{answers:?}");
-    scene.is_connected(code == 0);
+    fixture.is_connected(code == 0);
 }
 
 #[rstest]
@@ -195,16 +195,16 @@ fn a_socks_request(#[case] command: u8, #[case] name: &str, #[case] code: u8) {
 )]
 #[case::unknown("\\x05", 8)]
 fn a_socks_address(#[case] address: &str, #[case] code: u8) {
-    let scene = Scene::new(NAMESPACES);
-    let port = scene.origin.port;
+    let fixture = EgressFixture::new(NAMESPACES);
+    let port = fixture.origin.port;
     let request = format!("\\x05\\x01\\x00{address}\\x{:02x}\\x{:02x}", port >> 8, port & 0xff);
-    let answers = talk(&scene, &[HELLO, &request]);
+    let answers = talk(&fixture, &[HELLO, &request]);
     assert!(answers[1].starts_with(&format!("\\x05\\x{code:02x}")), "{answers:?}");
-    scene.is_connected(code == 0);
+    fixture.is_connected(code == 0);
 }
 
 #[test]
 fn accounts_are_not_taken() {
-    let scene = Scene::new(NAMESPACES);
-    assert_eq!(talk(&scene, &["\\x05\\x01\\x02"])[0], "\\x05\\xff");
+    let fixture = EgressFixture::new(NAMESPACES);
+    assert_eq!(talk(&fixture, &["\\x05\\x01\\x02"])[0], "\\x05\\xff");
 }

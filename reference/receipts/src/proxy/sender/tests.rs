@@ -65,7 +65,7 @@ async fn relay(listener: TcpListener, tls: TlsAcceptor, script: Vec<Vec<Round>>)
 }
 
 /// A proxy's end, and the relay that it knows.
-struct Scene {
+struct SenderFixture {
     sender: FrameSender,
     queue: Receiver<QueuedEvent>,
     teller: EventSink,
@@ -76,7 +76,7 @@ struct Scene {
     _directory: TempDir,
 }
 
-impl Scene {
+impl SenderFixture {
     async fn new() -> Self {
         provider();
         let directory = TempDir::new().unwrap();
@@ -114,8 +114,8 @@ struct Outcome {
 /// when the script is over, or when it has sent them all.
 fn played(stops: bool, events: u64, script: Vec<Vec<Round>>) -> Outcome {
     in_time(async {
-        let Scene { sender, queue, teller, drops, listener, tls, _directory, .. } =
-            Scene::new().await;
+        let SenderFixture { sender, queue, teller, drops, listener, tls, _directory, .. } =
+            SenderFixture::new().await;
         (0..events).for_each(|_| teller.tell(ActionRecord::default()));
         drop(teller);
         let (stop, stopped) = oneshot::channel();
@@ -133,8 +133,8 @@ fn played(stops: bool, events: u64, script: Vec<Vec<Round>>) -> Outcome {
 #[test]
 fn agents_that_make_no_pause_are_told_of() {
     let seen = in_time(async {
-        let Scene { sender, queue, teller, account, listener, tls, _directory, .. } =
-            Scene::new().await;
+        let SenderFixture { sender, queue, teller, account, listener, tls, _directory, .. } =
+            SenderFixture::new().await;
         teller.tell(ActionRecord::default());
         // Actions begin and end all the time, until the relay has received an event.
         let (over, heard) = std::sync::mpsc::channel::<()>();
@@ -224,7 +224,8 @@ fn after_a_loss_one_frame_tries() {
 #[test]
 fn what_is_due_waits_no_more() {
     let sent = in_time(async {
-        let Scene { sender, queue, teller, listener, tls, _directory, .. } = Scene::new().await;
+        let SenderFixture { sender, queue, teller, listener, tls, _directory, .. } =
+            SenderFixture::new().await;
         (0..70).for_each(|_| teller.tell(ActionRecord::default()));
         let (_stop, stopped) = oneshot::channel();
         let playing = async {

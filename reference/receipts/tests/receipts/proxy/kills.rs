@@ -1,7 +1,7 @@
 //! Each part killed in every order while agents work: what was done and has no receipt is accounted
 //! for, by a count of dropped events or by a finding, and every chain holds.
 
-mod scene;
+mod fixture;
 
 use std::collections::BTreeSet;
 use std::thread;
@@ -9,7 +9,7 @@ use std::thread;
 use boxproof_receipts::verify::StrictFinding;
 use serde_json::Value;
 
-use self::scene::{Load, Part, Scene};
+use self::fixture::{Load, Part, ProxyFixture};
 use crate::proxy::support::hash;
 
 /// Channels side by side, each of which goes through all orders twice: 21 kills each time.
@@ -47,8 +47,8 @@ struct Sum {
 #[test]
 fn nothing_is_lost_without_a_word() {
     let sums: Vec<Sum> = thread::scope(|scope| {
-        let scenes: Vec<_> = (0..SCENES).map(|_| scope.spawn(one)).collect();
-        scenes.into_iter().map(|scene| scene.join().unwrap()).collect()
+        let fixtures: Vec<_> = (0..SCENES).map(|_| scope.spawn(one)).collect();
+        fixtures.into_iter().map(|fixture| fixture.join().unwrap()).collect()
     });
     for Sum { kills, done, receipts, lost, dropped, found } in &sums {
         println!(
@@ -64,26 +64,26 @@ fn nothing_is_lost_without_a_word() {
 }
 
 fn one() -> Sum {
-    let mut scene = Scene::start();
+    let mut fixture = ProxyFixture::start();
     let mut kills = 0;
     {
-        let load = Load::start(&scene);
+        let load = Load::start(&fixture);
         for order in ORDERS.iter().cycle().take(ORDERS.len() * PASSES) {
-            scene.await_receipts(6);
+            fixture.await_receipts(6);
             for part in *order {
-                scene.kill(*part);
+                fixture.kill(*part);
                 kills += 1;
                 load.await_attempts(2);
             }
-            order.iter().for_each(|part| scene.restart(*part));
+            order.iter().for_each(|part| fixture.restart(*part));
         }
     }
-    let done = scene.end();
-    summed(&scene, kills, &done)
+    let done = fixture.end();
+    summed(&fixture, kills, &done)
 }
 
-fn summed(scene: &Scene, kills: usize, done: &BTreeSet<String>) -> Sum {
-    let (receipts, report) = (scene.receipts(), scene.report());
+fn summed(fixture: &ProxyFixture, kills: usize, done: &BTreeSet<String>) -> Sum {
+    let (receipts, report) = (fixture.receipts(), fixture.report());
     assert!(
         report.malformed.is_empty() && report.chains.iter().all(|chain| chain.valid),
         "{report:#?}"

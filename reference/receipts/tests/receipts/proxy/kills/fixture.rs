@@ -29,7 +29,7 @@ pub(crate) enum Part {
 /// The current address of a part.
 type Address = Arc<Mutex<Option<SocketAddr>>>;
 
-pub(crate) struct Scene {
+pub(crate) struct ProxyFixture {
     parts: [Option<Verb>; 3],
     proxy_at: Address,
     relay_at: Address,
@@ -41,7 +41,7 @@ pub(crate) struct Scene {
     directory: TempDir,
 }
 
-impl Scene {
+impl ProxyFixture {
     pub(crate) fn start() -> Self {
         let directory = TempDir::new_in(env!("CARGO_TARGET_TMPDIR")).unwrap();
         std::fs::set_permissions(directory.path(), std::fs::Permissions::from_mode(0o700)).unwrap();
@@ -56,10 +56,10 @@ impl Scene {
         let door_thread = Some(thread::spawn(move || pass(&listening, &to)));
         let (parts, starts, proxy_at) = Default::default();
         let execd = Execd::start(None).unwrap();
-        let mut scene =
+        let mut fixture =
             Self { parts, proxy_at, relay_at, door, door_thread, starts, execd, directory };
-        [Part::Daemon, Part::Relay, Part::Proxy].into_iter().for_each(|part| scene.restart(part));
-        scene
+        [Part::Daemon, Part::Relay, Part::Proxy].into_iter().for_each(|part| fixture.restart(part));
+        fixture
     }
 
     fn path(&self, name: &str) -> String {
@@ -151,7 +151,7 @@ impl Scene {
     }
 }
 
-impl Drop for Scene {
+impl Drop for ProxyFixture {
     fn drop(&mut self) {
         nix::sys::socket::shutdown(self.door.as_raw_fd(), nix::sys::socket::Shutdown::Both)
             .unwrap();
@@ -202,12 +202,12 @@ pub(crate) struct Load {
 impl Load {
     pub(crate) const AGENTS: usize = 3;
 
-    pub(crate) fn start(scene: &Scene) -> Self {
+    pub(crate) fn start(fixture: &ProxyFixture) -> Self {
         let (stop, attempts) = (Arc::<AtomicBool>::default(), Arc::<AtomicUsize>::default());
         let agent = |agent: usize| {
             let (stop, attempts, at) =
-                (Arc::clone(&stop), Arc::clone(&attempts), Arc::clone(&scene.proxy_at));
-            let directory = scene.path("done");
+                (Arc::clone(&stop), Arc::clone(&attempts), Arc::clone(&fixture.proxy_at));
+            let directory = fixture.path("done");
             thread::spawn(move || {
                 for number in 0.. {
                     if stop.load(Ordering::SeqCst) {

@@ -4,7 +4,7 @@ use std::fs;
 
 use serde_json::{Value, json};
 
-use crate::bed::{Bed, Done};
+use crate::bed::{Done, TestBed};
 use crate::egress::origin::Origin;
 
 /// The name that is allowed, at the origin's port.
@@ -12,15 +12,15 @@ pub(crate) const ALLOWED: &str = "allowed.boxproof.test";
 /// The name that is not, of the same address.
 pub(crate) const DENIED: &str = "denied.boxproof.test";
 
-/// Bed, origin, and names.
-pub(crate) struct Scene {
-    pub(crate) bed: Bed,
+/// TestBed, origin, and names.
+pub(crate) struct EgressFixture {
+    pub(crate) bed: TestBed,
     pub(crate) origin: Origin,
 }
 
-impl Scene {
+impl EgressFixture {
     pub(crate) fn new(mechanism: &'static str) -> Self {
-        let bed = Bed::new(mechanism);
+        let bed = TestBed::new(mechanism);
         fs::create_dir(bed.out("files")).unwrap();
         let origin = Origin::new(&bed.out("files"));
         let names = format!("127.0.0.1 {ALLOWED} {DENIED} not{ALLOWED} sub.{ALLOWED}\n");
@@ -41,7 +41,7 @@ impl Scene {
         text.replace("ALLOWED", ALLOWED).replace("DENIED", DENIED).replace("PORT", &port)
     }
 
-    /// Runs a line of bash under the scene's policy.
+    /// Runs a line of bash under the fixture's policy.
     pub(crate) fn bash(&self, line: &str) -> Done {
         self.bash_under(&self.policy(), line)
     }
