@@ -37,6 +37,8 @@ pub(super) struct ParsedCommand {
     pub(super) led: Vec<String>,
     /// It is a shell whose script was unfolded.
     pub(super) unfolded: bool,
+    /// The text of a here-document.
+    pub(super) document: Option<String>,
 }
 
 impl ParsedCommand {
@@ -190,6 +192,8 @@ enum WordTarget {
     Write,
     Read,
     Nothing,
+    /// The end of a here-document.
+    Document,
 }
 
 struct CommandParser<'a> {
@@ -200,6 +204,8 @@ struct CommandParser<'a> {
     next: WordTarget,
     /// The current redirection is one of stderr.
     of_stderr: bool,
+    /// Words that end here-documents, which begin on the next line.
+    ends: Vec<String>,
 }
 
 impl CommandParser<'_> {
@@ -212,6 +218,10 @@ impl CommandParser<'_> {
                 self.now.writes.push(word);
             }
             WordTarget::Read => self.now.reads.push(word),
+            WordTarget::Document => {
+                self.ends.push(word);
+                self.now.document = Some(String::new());
+            }
             WordTarget::Nothing => {
                 let along = self.now.writes.iter().any(|to| to == NOTHING);
                 self.now.hushed |= self.of_stderr && along;
@@ -233,6 +243,19 @@ impl CommandParser<'_> {
         }
     }
 
+    /// Gives `text` to the first command that waits for a here-document; a shell runs it.
+    fn keep_document(&mut self, text: String) {
+        let waits = |one: &ParsedCommand| one.document.as_ref().is_some_and(String::is_empty);
+        let Some(at) = self.found.iter().position(waits) else { return };
+        let one = &mut self.found[at];
+        one.document = Some(text.clone());
+        let reads = one.words.iter().skip(1).all(|word| word.starts_with('-'));
+        if SHELLS.contains(&one.program()) && reads && self.depth < DEEPEST {
+            one.unfolded = true;
+            shell(&text, self.depth + 1, self.found);
+        }
+    }
+
     fn add(&mut self, ch: char) {
         self.word.get_or_insert_default().push(ch);
     }
@@ -251,6 +274,26 @@ impl CommandParser<'_> {
     }
 }
 
+/// Takes the text up to a line that is `end`.
+fn document(chars: &mut impl Iterator<Item = char>, end: &str) -> String {
+    let mut text = String::new();
+    loop {
+        let mut ended = false;
+        let line: String = chars
+            .by_ref()
+            .take_while(|c| {
+                ended = *c == '\n';
+                !ended
+            })
+            .collect();
+        if line.trim() == end || line.is_empty() && !ended {
+            return text;
+        }
+        text.push_str(&line);
+        text.push('\n');
+    }
+}
+
 fn shell(line: &str, depth: usize, found: &mut Vec<ParsedCommand>) {
     let begin = found.len();
     split(line, depth, found);
@@ -266,6 +309,7 @@ fn split(line: &str, depth: usize, found: &mut Vec<ParsedCommand>) {
         word: None,
         next: WordTarget::Word,
         of_stderr: false,
+        ends: Vec::new(),
     };
     while let Some(ch) = chars.next() {
         match ch {
@@ -295,9 +339,13 @@ fn split(line: &str, depth: usize, found: &mut Vec<ParsedCommand>) {
             }
             '<' => {
                 parser.redirect(WordTarget::Read);
-                if chars.next_if(|c| matches!(c, '<' | '&')).is_some() {
+                if chars.next_if_eq(&'&').is_some() {
                     parser.next = WordTarget::Nothing;
-                    chars.next_if(|c| matches!(c, '<' | '-'));
+                    chars.next_if_eq(&'-');
+                } else if chars.next_if_eq(&'<').is_some() {
+                    let is_word = chars.next_if_eq(&'<').is_some();
+                    parser.next = if is_word { WordTarget::Nothing } else { WordTarget::Document };
+                    chars.next_if_eq(&'-');
                 }
             }
             '&' if chars.peek() == Some(&'>') => {
@@ -308,6 +356,13 @@ fn split(line: &str, depth: usize, found: &mut Vec<ParsedCommand>) {
                 let is_or = chars.next_if_eq(&'|').is_some();
                 let pipe = FollowingOperator::Pipe;
                 parser.end_command(if is_or { FollowingOperator::Or } else { pipe });
+            }
+            '\n' if !parser.ends.is_empty() || parser.next == WordTarget::Document => {
+                parser.end_command(FollowingOperator::Whatever);
+                for end in std::mem::take(&mut parser.ends) {
+                    let text = document(&mut chars, &end);
+                    parser.keep_document(text);
+                }
             }
             ';' | '&' | '\n' | '(' | ')' | '`' => parser.end_command(FollowingOperator::Whatever),
             '$' if chars.peek() == Some(&'(') => parser.end_word(),
@@ -344,6 +399,9 @@ mod tests {
     #[case("bash -lc 'rm -rf x; ls'", "rm -rf x||;ls||;bash -lc rm -rf x; ls||")]
     #[case("a $(b c) | d # e > f", "a||;b c||;d||")]
     #[case("a &> f", "a|f|")]
+    #[case("a <<E > f\nb c\nE\nd", "a|f|;d||")]
+    #[case("a <<'E'; b\nc\nE", "a||;b||")]
+    #[case("sh <<E\nb > f\nE\nd", "sh||;b|f|;d||")]
     #[case("a 2>/dev/null || exit 3", "a|/dev/null|;exit 3||")]
     fn lines_are_taken_apart(#[case] line: &str, #[case] due: &str) {
         let found = of_line(line)

@@ -1,7 +1,7 @@
 //! The commands of a line that can have made its exit code ([`deciders`]), and the commands whose
 //! output these depend on. Pure.
 
-use super::script::{CommandConnector, ScriptCommand, ScriptNode, ShellScript};
+use super::script::{CommandConnector, NEGATION, ScriptCommand, ScriptNode, ShellScript};
 
 /// Commands that can be why a line ended as it did.
 #[derive(Debug, Default)]
@@ -53,7 +53,9 @@ pub(super) fn deciders(script: &ShellScript, code: i32) -> DecidingCommands<'_> 
     found.feeders.retain(&mut is_new);
     let mut guards = Vec::new();
     collect_guards(script, &mut guards);
-    feed(&mut found, &all, &guards);
+    let mut pipelines = Vec::new();
+    collect_pipelines(script, &mut pipelines);
+    feed(&mut found, &all, &guards, &pipelines);
     found
 }
 
@@ -84,6 +86,34 @@ fn collect_guards<'a>(script: &'a ShellScript, found: &mut Vec<GuardedAssignment
         }
         if matches!(joint, CommandConnector::Then | CommandConnector::Background) {
             before.clear();
+        }
+    }
+}
+
+/// Collects the pipelines of `script`: the commands in each of their places.
+fn collect_pipelines<'a>(script: &'a ShellScript, found: &mut Vec<Vec<Vec<&'a ScriptCommand>>>) {
+    let mut places = Vec::new();
+    for (node, joint) in &script.parts {
+        let mut steps = Vec::new();
+        match node {
+            ScriptNode::Step(step) => {
+                step.inner.iter().for_each(|script| collect_pipelines(script, found));
+                steps.push(step);
+            }
+            ScriptNode::Group(script) | ScriptNode::Function(_, script) => {
+                collect_pipelines(script, found);
+                collect(script, &mut steps);
+            }
+            ScriptNode::Choice { asked, done } => {
+                asked.iter().chain(done).for_each(|script| {
+                    collect_pipelines(script, found);
+                    collect(script, &mut steps);
+                });
+            }
+        }
+        places.push(steps);
+        if *joint != CommandConnector::Pipe {
+            found.push(std::mem::take(&mut places));
         }
     }
 }
@@ -149,6 +179,7 @@ fn feed<'a>(
     found: &mut DecidingCommands<'a>,
     all: &[&'a ScriptCommand],
     guards: &[GuardedAssignment<'a>],
+    pipelines: &[Vec<Vec<&'a ScriptCommand>>],
 ) {
     let mut at = 0;
     loop {
@@ -167,10 +198,18 @@ fn feed<'a>(
             }
         }
         let mut pairs = all.windows(2).filter(|_| one.takes_status);
-        if let Some([before, _]) = pairs.find(|pair| std::ptr::eq(pair[1], *one))
-            && !found.own.iter().chain(&found.feeders).any(|step| std::ptr::eq(*step, *before))
-        {
-            found.feeders.push(before);
+        let before = pairs.find(|pair| std::ptr::eq(pair[1], *one)).map(|pair| pair[0]);
+        let is = |step: &&ScriptCommand| before.is_some_and(|before| std::ptr::eq(*step, before));
+        let ends = |pipeline: &&Vec<Vec<&ScriptCommand>>| {
+            pipeline.last().is_some_and(|steps| steps.iter().any(is))
+        };
+        // The status of one place of the pipeline before it.
+        let placed = one.place.and_then(|place| pipelines.iter().find(ends)?.get(place));
+        let before = placed.cloned().unwrap_or(before.into_iter().collect());
+        for step in before {
+            if !found.own.iter().chain(&found.feeders).any(|known| std::ptr::eq(*known, step)) {
+                found.feeders.push(step);
+            }
         }
     }
 }
@@ -195,7 +234,14 @@ fn works_with(one: &ScriptCommand, other: &ScriptCommand) -> bool {
     let shares =
         |word: &String| words().any(|own| own == word) && !(searches && other.files.contains(word));
     let makes = other.words.iter().skip(1).chain(&other.files);
-    other.sets.iter().any(named) || makes.filter(is_name).any(shares)
+    // `exec 3> file` is for those that use the descriptor.
+    let opens = other.words.len() == 1
+        && other.program() == "exec"
+        && other
+            .opens
+            .iter()
+            .any(|number| one.copies.iter().chain(&one.words).any(|w| w == number));
+    opens || other.sets.iter().any(named) || makes.filter(is_name).any(shares)
 }
 
 impl<'a> DeciderSearch<'a> {
@@ -219,10 +265,11 @@ impl<'a> DeciderSearch<'a> {
         if !lists.iter().any(|list| waits(list)) {
             lists.retain(|list| !in_background(list));
         }
-        let Some((last, mut before)) = lists.split_last() else { return };
-        if let [(node, _)] = last {
-            before = kept_for(node, before);
-        }
+        let Some((last, before)) = lists.split_last() else { return };
+        let before = match last {
+            [(node, _)] => kept_for(node, before),
+            _ => before.to_vec(),
+        };
         if waits(last) {
             before
                 .iter()
@@ -234,6 +281,8 @@ impl<'a> DeciderSearch<'a> {
         let plain = |list: &[(ScriptNode, CommandConnector)]| matches!(list, [(node, _)] if exit_of(node).is_some());
         if script.errexit {
             lists.iter().for_each(|list| self.list(list, script.pipefail));
+        } else if succeeds_regardless(last) {
+            // What it ends is not why.
         } else if plain(last) {
             before.iter().for_each(|list| self.list(list, script.pipefail));
         } else {
@@ -289,6 +338,14 @@ impl<'a> DeciderSearch<'a> {
             None => None,
         };
         match node {
+            // `! a && b`: the failure of the first is passed on by an exit alone.
+            ScriptNode::Step(step) if step.program() == NEGATION => match after {
+                [[(_, CommandConnector::And)], [(ScriptNode::Group(script), _), ..], ..] => {
+                    script.parts.iter().rev().find_map(|(node, _)| ends(node)) == Some(true)
+                }
+                [[(_, CommandConnector::And)], [(node, _), ..], ..] => ends(node) == Some(true),
+                _ => false,
+            },
             ScriptNode::Step(step) if succeeds(step) => false,
             ScriptNode::Group(script) => {
                 let told = script.parts.iter().rev().find_map(|(node, _)| ends(node));
@@ -326,6 +383,7 @@ impl<'a> DeciderSearch<'a> {
                 for script in asked {
                     let mut steps = Vec::new();
                     collect(script, &mut steps);
+                    steps.retain(|step| step.program() != NEGATION);
                     self.found.feeders.extend(steps);
                 }
                 done.iter().for_each(|script| self.script(script));
@@ -345,7 +403,8 @@ impl<'a> DeciderSearch<'a> {
         }
         let is_assignment = step.words.is_empty();
         step.inner.iter().filter(|_| is_assignment).for_each(|script| self.script(script));
-        if !is_assignment && (!succeeds(step) || !step.files.is_empty()) {
+        let uses_own = step.copies.iter().any(|number| number.parse().is_ok_and(|it: u32| it > 2));
+        if !is_assignment && (!succeeds(step) || !step.files.is_empty() || uses_own) {
             self.found.own.push(step);
         }
     }
@@ -354,7 +413,10 @@ impl<'a> DeciderSearch<'a> {
 /// Returns whether `script` ends with an `exit` that has a status of its own, in every case.
 pub(super) fn ends_regardless(script: &ShellScript) -> bool {
     match &script.parts[..] {
-        [.., (ScriptNode::Group(script), _)] => ends_regardless(script),
+        [before @ .., (ScriptNode::Group(script), _)] => {
+            let joint = before.last().map_or(CommandConnector::Then, |(_, joint)| *joint);
+            joint == CommandConnector::Then && ends_regardless(script)
+        }
         [.., (_, CommandConnector::Then), (last, _)] => {
             !script.errexit && matches!(exit_of(last), Some(ExitAction::With(_)))
         }
@@ -364,11 +426,11 @@ pub(super) fn ends_regardless(script: &ShellScript) -> bool {
 
 /// Returns those of `before` that an exit at `node` can have its status of: where it is given that of the last
 /// command, or of a variable that was, the one before it alone.
-fn kept_for<'a, 'b>(
+fn kept_for<'a>(
     node: &ScriptNode,
-    before: &'b [&'a [(ScriptNode, CommandConnector)]],
-) -> &'b [&'a [(ScriptNode, CommandConnector)]] {
-    let ScriptNode::Step(step) = node else { return before };
+    before: &[&'a [(ScriptNode, CommandConnector)]],
+) -> Vec<&'a [(ScriptNode, CommandConnector)]> {
+    let ScriptNode::Step(step) = node else { return before.to_vec() };
     let word = step.words.get(1).map_or("$?", String::as_str);
     let sets = |list: &&[(ScriptNode, CommandConnector)]| match list {
         [(ScriptNode::Step(set), _)] => {
@@ -378,15 +440,37 @@ fn kept_for<'a, 'b>(
         }
         _ => false,
     };
-    let end = match word {
-        _ if exit_of(node).is_none() => return before,
-        "$?" => before.len(),
-        _ => match before.iter().rposition(sets) {
-            Some(at) => at,
-            None => return before,
+    let set = || before.iter().rposition(sets);
+    let (end, place) = match word {
+        _ if exit_of(node).is_none() => return before.to_vec(),
+        _ if step.place.is_some() => (before.len(), step.place),
+        "$?" => (before.len(), None),
+        _ => match set().map(|at| (at, before[at].first())) {
+            Some((at, Some((ScriptNode::Step(set), _)))) => (at, set.place),
+            _ => return before.to_vec(),
         },
     };
-    &before[end.saturating_sub(1)..end]
+    let kept = &before[end.saturating_sub(1)..end];
+    match (kept, place) {
+        ([list], Some(place)) => vec![placed(list, place)],
+        _ => kept.to_vec(),
+    }
+}
+
+/// Returns the command at `place` of the last pipeline in `list`.
+fn placed(
+    list: &[(ScriptNode, CommandConnector)],
+    place: usize,
+) -> &[(ScriptNode, CommandConnector)] {
+    let feeds = |part: &(ScriptNode, CommandConnector)| part.1 == CommandConnector::Pipe;
+    let end = list.len().saturating_sub(1);
+    let begin = list[..end].iter().rposition(|part| !feeds(part)).map_or(0, |at| at + 1);
+    list.get(begin + place..=begin + place).unwrap_or(list)
+}
+
+/// Returns whether `list` is an end with a status of success.
+fn succeeds_regardless(list: &[(ScriptNode, CommandConnector)]) -> bool {
+    matches!(list, [(node, _)] if exit_of(node) == Some(ExitAction::With(0)))
 }
 
 /// Returns whether a part of `list` is the shell's own command that waits for those in the background.
@@ -408,7 +492,7 @@ fn exit_of(node: &ScriptNode) -> Option<ExitAction> {
 
 /// Returns whether `step` succeeds with any arguments.
 fn succeeds(step: &ScriptCommand) -> bool {
-    matches!(step.program(), "true" | ":" | "echo" | "printf" | "trap" | "set")
+    matches!(step.program(), "true" | ":" | "echo" | "printf" | "trap" | "set" | NEGATION)
 }
 
 #[cfg(test)]
@@ -470,6 +554,25 @@ mod tests {
     #[case("a || x=1; test $x", 1, "test| a")]
     #[case("trap 'exit 7' ERR; a; b", 7, "a b|")]
     #[case("trap 'echo no' ERR; a; b", 1, "b|")]
+    #[case("trap 'c' EXIT; a; b", 1, "b|")]
+    #[case("! a && b", 1, "b|")]
+    #[case("! a | c && b; d", 1, "d|")]
+    #[case("! a && exit 3", 3, "a exit|")]
+    #[case("! a && { echo no; exit 3; }", 3, "a|")]
+    #[case("! a || b", 1, "b|")]
+    #[case("! a", 1, "|")]
+    #[case("f() { a; return 0; }; f && b", 1, "b|")]
+    #[case("f() { a; return 3; }; f && b", 3, "a b|")]
+    #[case("a | b; exit ${PIPESTATUS[0]}", 1, "a|")]
+    #[case("c; a | b; exit ${PIPESTATUS[1]}", 1, "b|")]
+    #[case("a | b; r=${PIPESTATUS[0]}; c; exit $r", 1, "a|")]
+    #[case("a | b; test ${PIPESTATUS[0]} = 0", 1, "test|a")]
+    #[case("a | b; test $? = 0", 1, "test|b")]
+    #[case("exec 3> f; echo x >&3", 1, "echo|exec")]
+    #[case("exec 3> f; a >&3", 1, "a|exec")]
+    #[case("exec 4< f; read -u 4 x", 1, "read|exec")]
+    #[case("exec 3> f; a >&4", 1, "a|")]
+    #[case("bash -e <<E\na\nb\nE", 1, "a b|")]
     #[case("trap 'exit 7' EXIT; a; b", 1, "b|")]
     fn the_commands_that_decide(#[case] line: &str, #[case] code: i32, #[case] due: &str) {
         let script = parse(line);

@@ -279,7 +279,8 @@ pub(super) fn is_interpreter(program: &str) -> bool {
 /// The code that is given to an interpreter.
 pub(super) fn code(one: &ParsedCommand) -> impl Iterator<Item = &String> {
     let runs = is_interpreter(one.program());
-    one.words.iter().skip(1).filter(move |word| runs && word.len() > 3)
+    let words = one.words.iter().skip(1).chain(&one.document);
+    words.filter(move |word| runs && word.len() > 3)
 }
 
 /// Returns the operation that a piece of code performs on the path it names as `text`.

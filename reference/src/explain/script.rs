@@ -30,8 +30,16 @@ pub(super) struct ScriptCommand {
     pub(super) sets: Vec<String>,
     /// Files that it is redirected to or from.
     pub(super) files: Vec<String>,
+    /// Descriptors that its redirections open.
+    pub(super) opens: Vec<String>,
+    /// Descriptors that its redirections copy.
+    pub(super) copies: Vec<String>,
+    /// The text of a here-document.
+    pub(super) document: Option<String>,
     /// A word, or the value of an assignment, has the status of the command before it.
     pub(super) takes_status: bool,
+    /// The place in a pipeline of the command whose status it has: that of `PIPESTATUS[0]` is 0.
+    pub(super) place: Option<usize>,
     /// Its stdout is redirected to stderr.
     pub(super) to_stderr: bool,
     /// Its own complaints are not seen.
@@ -179,13 +187,23 @@ impl ScriptReader<'_> {
     /// Reads commands up to one of `ends`, which is not consumed, or to an end without a beginning.
     fn list(&mut self, ends: &[&str]) -> ShellScript {
         let mut script = ShellScript::default();
+        // The pipeline that is being read is behind a `!`.
+        let mut negated = false;
         while let Some(token) = self.tokens.get(self.at) {
             let stops = ["then", "else", "elif", "fi", "do", "done", "esac", "}", ")", ";;"];
             if self.keyword().is_some_and(|word| ends.contains(&word) || stops.contains(&word)) {
                 break;
             }
             match token {
+                _ if self.keyword() == Some("!") => {
+                    negated = !negated;
+                    self.at += 1;
+                }
                 ShellToken::Joint(joint) => {
+                    if negated && *joint != CommandConnector::Pipe {
+                        negate(&mut script);
+                        negated = false;
+                    }
                     if let Some(last) =
                         script.parts.last_mut().filter(|last| last.1 == CommandConnector::Then)
                     {
@@ -199,14 +217,13 @@ impl ScriptReader<'_> {
                 }
             }
         }
+        if negated {
+            negate(&mut script);
+        }
         script
     }
 
     fn command(&mut self) -> ScriptNode {
-        if self.keyword() == Some("!") {
-            self.at += 1;
-            return self.command();
-        }
         let word = self.keyword().unwrap_or_default().to_owned();
         match word.as_str() {
             "{" => self.enclosed("}"),
@@ -270,7 +287,16 @@ impl ScriptReader<'_> {
         while let Some(ShellToken::Redirect(to)) = self.tokens.get(self.at) {
             step.to_stderr |= to.is_copy_of_stderr();
             step.hushed |= to.of_stderr && to.file.as_deref() != Some("&1");
-            step.files.extend(to.file.clone().filter(|file| !file.starts_with('&')));
+            let copied = to.file.as_ref().and_then(|file| file.strip_prefix('&'));
+            match copied {
+                Some(_) if to.document.is_some() => {}
+                Some(copied) => step.copies.push(copied.to_owned()),
+                None => {
+                    step.files.extend(to.file.clone());
+                    step.opens.extend(to.number.clone());
+                }
+            }
+            step.document = to.document.clone().or(step.document.take());
             self.at += 1;
         }
     }
@@ -284,7 +310,9 @@ impl ScriptReader<'_> {
                     if self.depth < DEEPEST {
                         step.inner.extend(inner.iter().map(|line| nested(line, self.depth + 1)));
                     }
-                    step.takes_status |= text.contains("$?");
+                    let place = pipeline_place(text);
+                    step.takes_status |= text.contains("$?") || place.is_some();
+                    step.place = place.or(step.place);
                     let name = assigned(text).filter(|_| step.words.is_empty());
                     match name {
                         Some(name) => step.sets.push(name.to_owned()),
@@ -313,6 +341,25 @@ impl ScriptReader<'_> {
         }
         unfolded(step, self.depth)
     }
+}
+
+/// The command that stands for a pipeline behind a `!` which failed: it succeeds in its place.
+pub(super) const NEGATION: &str = "!";
+
+/// Notes that the last pipeline of `script` is behind a `!`.
+fn negate(script: &mut ShellScript) {
+    let Some((_, joint)) = script.parts.last_mut() else { return };
+    *joint = CommandConnector::Or;
+    let words = vec![NEGATION.to_owned()];
+    let step = ScriptNode::Step(ScriptCommand { words, ..ScriptCommand::default() });
+    script.parts.push((step, CommandConnector::Then));
+}
+
+/// The place that `word` takes of `PIPESTATUS`.
+fn pipeline_place(word: &str) -> Option<usize> {
+    let (_, rest) = word.split_once("PIPESTATUS")?;
+    let index = rest.strip_prefix('[').and_then(|rest| rest.split(']').next());
+    index.map_or(Some(0), |index| index.parse().ok())
 }
 
 /// The name that `word` assigns.
@@ -347,7 +394,17 @@ fn unfolded(mut step: ScriptCommand, depth: usize) -> ScriptNode {
             return ScriptNode::Group(nested(&step.words.join(" "), depth + 1));
         }
     }
+    if step.program() == "trap" && depth < DEEPEST {
+        let orders = step.words.get(1).filter(|word| !word.starts_with('-'));
+        step.inner.extend(orders.map(|orders| nested(orders, depth + 1)));
+    }
     if SHELLS.contains(&step.program()) && depth < DEEPEST {
+        let reads = step.words.iter().skip(1).all(|word| word.starts_with('-') && word != "-c");
+        if let Some(text) = step.document.take().filter(|_| reads) {
+            let mut script = nested(&text, depth + 1);
+            script.errexit |= step.words.iter().skip(1).any(|word| word.contains('e'));
+            return ScriptNode::Group(script);
+        }
         let is_c =
             |word: &String| word.starts_with('-') && !word.starts_with("--") && word.ends_with('c');
         let at = step.words.iter().position(is_c);

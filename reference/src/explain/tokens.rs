@@ -9,6 +9,10 @@ pub(super) struct ShellRedirect {
     pub(super) of_stderr: bool,
     /// The file, or the copied descriptor behind `&`.
     pub(super) file: Option<String>,
+    /// The number of the descriptor, where it is written.
+    pub(super) number: Option<String>,
+    /// The text of the here-document that it is.
+    pub(super) document: Option<String>,
 }
 
 impl ShellRedirect {
@@ -198,19 +202,20 @@ impl<'a> ScriptLexer<'a> {
         });
         self.end_word();
         let both = self.take_if("&>");
-        let of_stderr = both || number.is_some_and(|number| number.text == "2");
+        let number = number.map(|number| number.text);
+        let of_stderr = both || number.as_deref() == Some("2");
         if !both {
             self.take(1);
         }
         if self.take_if("<<") {
-            self.no_file();
+            self.no_file(None);
             return;
         }
         if self.take_if("<") {
             self.take_if("-");
             let end = self.left.trim_start().split(|c: char| c.is_whitespace() || c == ';').next();
             self.ends.extend(end.map(|end| end.replace(['\'', '"', '\\'], "")));
-            self.no_file();
+            self.no_file(Some(String::new()));
             return;
         }
         if self.take_if("(") {
@@ -222,28 +227,39 @@ impl<'a> ScriptLexer<'a> {
             return;
         }
         while self.take_if(">") || self.take_if("|") {}
-        self.next = Some(ShellRedirect { of_stderr, file: None });
+        self.next = Some(ShellRedirect { of_stderr, number, ..ShellRedirect::default() });
         if self.take_if("&") {
             self.current_word().text.push('&');
         }
     }
 
-    /// The next word names no file.
-    fn no_file(&mut self) {
+    /// The next word names no file, but perhaps the end of a `document`.
+    fn no_file(&mut self, document: Option<String>) {
         self.take(self.left.len() - self.left.trim_start_matches([' ', '\t']).len());
-        self.next = Some(ShellRedirect::default());
+        self.next = Some(ShellRedirect { document, ..ShellRedirect::default() });
         self.current_word().text.push('&');
     }
 
     fn skip_documents(&mut self) {
-        for end in std::mem::take(&mut self.ends) {
+        let ends = std::mem::take(&mut self.ends);
+        let mut texts = Vec::new();
+        for end in &ends {
+            let mut text = String::new();
             while !self.left.is_empty() {
                 let next = self.left.find('\n').map_or(self.left.len(), |at| at + 1);
-                if self.take(next).trim() == end {
+                let line = self.take(next);
+                if line.trim() == end {
                     break;
                 }
+                text.push_str(line);
             }
+            texts.push(text);
         }
+        let documents = self.found.iter_mut().rev().filter_map(|token| match token {
+            ShellToken::Redirect(redirect) => redirect.document.as_mut(),
+            _ => None,
+        });
+        documents.zip(texts.into_iter().rev()).for_each(|(document, text)| *document = text);
     }
 }
 
