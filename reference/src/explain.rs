@@ -96,6 +96,8 @@ pub(crate) struct CompletedRun<'a> {
     pub(crate) stderr: Option<&'a [u8]>,
     /// Changes that were refused to the command, in their order.
     pub(crate) refused: &'a [RefusedChange],
+    /// All calls that change something by a path were looked at.
+    pub(crate) observed: bool,
     /// The processes that had no route to an address.
     pub(crate) unrouted: &'a [UnroutedProcess],
     /// Bound sockets of the host that the mechanism kept the command from.

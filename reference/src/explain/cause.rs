@@ -7,6 +7,7 @@ use regex::Regex;
 
 use super::RunDenial;
 use super::deciding_commands::DecidingCommands;
+use super::download;
 use super::errno_messages;
 use super::message;
 use super::script::ScriptCommand;
@@ -108,7 +109,9 @@ pub(super) fn last(
 ) -> Option<FailureCause> {
     let last = found.pop()?;
     let own = ordinary(lines).into_iter().chain(passed.iter().copied());
-    let later = |at: usize| at > last.line && !came_of(lines, last.line, at);
+    let later = |at: usize| {
+        at > last.line && !came_of(lines, last.line, at) && !download::had_nothing(lines[at])
+    };
     if own.into_iter().any(later) && !fault!("explain.ordinary-failures") {
         return None;
     }

@@ -83,6 +83,12 @@ fn found_nothing(stderr: &str) -> bool {
     }) || json.iter().any(|said| stderr.contains(said))
 }
 
+/// Returns whether `line` says that a parser was given nothing at all.
+pub(super) fn had_nothing(line: &str) -> bool {
+    let said = ["Expecting value: line 1 column 1 (char 0)", "Unexpected end of JSON input"];
+    said.iter().any(|said| line.contains(said))
+}
+
 /// The exit code that make gives a recipe that failed.
 pub(super) fn of_recipe(stderr: &str) -> Option<i32> {
     MAKE.as_ref()?.captures_iter(stderr).next()?.get(1)?.as_str().parse().ok()

@@ -9,12 +9,14 @@ use regex::Regex;
 const LONGEST: usize = 400;
 /// The letters of a message by which it is known again.
 const TELLING: usize = 6;
+/// The letters of one that is a whole line.
+const SHORTEST: usize = 3;
 
-/// The beginnings of handlers: an exception in Python, of languages with braces, in Ruby, a rejected promise,
+/// The beginnings of handlers: a file that a test does not find, an exception in Python, of languages with braces, in Ruby, a rejected promise,
 /// an error that is a value, and what is done where a call fails.
 static BEGINNING: LazyLock<Option<Regex>> = LazyLock::new(|| {
     Regex::new(
-        r"\bexcept\b[^:\n]*:|\bcatch\s*(?:\([^()]*\)\s*)?\{|\brescue\b(?:[ \t]+[A-Z][[:word:]:, ]*)?(?:[ \t]*=>[ \t]*[[:word:]]+)?|\.catch\(|\b[[:word:]]+ !=? nil \{|\b(?:or|\|\|)\s+|\|\|\s*|\bsuppress\([^()]*\):?|=>\s*\{\s*\}|\bfunction\s*\([[:word:]]*\)\s*\{\s*\}",
+        r"\bexcept\b[^:\n]*:|\bif not os\.(?:path\.)?(?:access|exists|isfile|isdir)\([^\n]*\):|\bif\s*\(\s*!\s*(?:fs\.)?existsSync\([^{};\n]*\)\s*\{|\bcatch\s*(?:\([^()]*\)\s*)?\{|\brescue\b(?:[ \t]+[A-Z][[:word:]:, ]*)?(?:[ \t]*=>[ \t]*[[:word:]]+)?|\.catch\(|\b[[:word:]]+ !=? nil \{|\b(?:or|\|\|)\s+|\|\|\s*|\bsuppress\([^()]*\):?|=>\s*\{\s*\}|\bfunction\s*\([[:word:]]*\)\s*\{\s*\}",
     )
     .ok()
 });
@@ -22,13 +24,24 @@ static BEGINNING: LazyLock<Option<Regex>> = LazyLock::new(|| {
 static NOTED: LazyLock<Option<Regex>> = LazyLock::new(|| {
     Regex::new(r"\b(?:try|begin)\b[^}]{0,200}?\b[[:word:]]+\s*=\s*(?:True|true|1)\b").ok()
 });
+/// What a handler has in it that does not go on.
+static ENDING: LazyLock<Option<Regex>> = LazyLock::new(|| {
+    Regex::new(r"(?i)exit|raise|throw|return|\bdie\b|croak|abort|fail|panic|fatal|reject").ok()
+});
 static LITERAL: LazyLock<Option<Regex>> =
     LazyLock::new(|| Regex::new(r#"'([^'\n]+)'|"([^"\n]+)"|`([^`\n]+)`"#).ok());
 
-/// The bodies of the error handlers in some source code.
+/// What a handler does, and what it does it for, where that is known.
+#[derive(Debug, Default, PartialEq, Eq)]
+struct ErrorHandler {
+    body: String,
+    guarded: String,
+}
+
+/// The error handlers in some source code.
 #[derive(Debug, Default, PartialEq, Eq)]
 pub(super) struct ErrorHandlers {
-    bodies: Vec<String>,
+    handlers: Vec<ErrorHandler>,
     /// The code notes that nothing failed, and so has another way to tell.
     notes: bool,
 }
@@ -38,32 +51,69 @@ impl ErrorHandlers {
     pub(super) fn add(&mut self, code: &str) {
         let Some(beginning) = BEGINNING.as_ref() else { return };
         let found = beginning.find_iter(code);
-        self.bodies.extend(found.map(|at| body(code, at.start(), at.end()).to_owned()));
+        self.handlers.extend(found.map(|at| ErrorHandler {
+            body: body(code, at.start(), at.end()).to_owned(),
+            guarded: guarded(code, at.start(), at.as_str()).to_owned(),
+        }));
         self.notes |= NOTED.as_ref().is_some_and(|noted| noted.is_match(code));
     }
 
     /// Returns whether there are handlers, and each goes on as if nothing had failed.
     pub(super) fn pass_over_all(&self) -> bool {
-        !self.notes && !self.bodies.is_empty() && self.bodies.iter().all(|body| is_idle(body))
+        let is_idle = |handler: &ErrorHandler| is_idle(&handler.body);
+        !self.notes && !self.handlers.is_empty() && self.handlers.iter().all(is_idle)
     }
 
     /// Returns whether there are handlers that do not all go on as if nothing had failed.
     pub(super) fn catch(&self) -> bool {
-        !self.bodies.is_empty() && !self.pass_over_all()
+        !self.handlers.is_empty() && !self.pass_over_all()
     }
 
-    /// Returns whether `output` has a message of a handler.
-    pub(super) fn say(&self, output: &str) -> bool {
-        let Some(literal) = LITERAL.as_ref() else { return false };
-        let texts = self.bodies.iter().flat_map(|body| literal.captures_iter(body));
-        let mut texts = texts.filter_map(|found| found.iter().skip(1).flatten().next());
-        texts.any(|text| {
-            // What is put in for a variable is not known.
-            let fixed = text.as_str().split(['%', '{', '$', '#', '\\']).next().unwrap_or_default();
-            let letters = fixed.chars().filter(|c| c.is_alphabetic()).count();
-            letters >= TELLING && output.contains(fixed.trim())
+    /// Returns whether `output` has a message of a handler, and not of one for another file than that of which
+    /// the name `is_it`.
+    pub(super) fn say(&self, output: &str, is_it: &dyn Fn(&str) -> bool) -> bool {
+        let names = |handler: &ErrorHandler| literals(&handler.guarded).any(is_it);
+        let is_elsewhere = self.handlers.iter().any(names);
+        let may_be = |handler: &ErrorHandler| {
+            let named = literals(&handler.guarded).filter(|text| text.len() > 1).count() > 0;
+            names(handler) || !named && !is_elsewhere
+        };
+        // What a handler says that goes on is the reason if nothing is said after it.
+        let last = output.lines().rfind(|line| !line.trim().is_empty()).unwrap_or_default();
+        self.handlers.iter().any(|handler| {
+            let ends = ENDING.as_ref().is_some_and(|ending| ending.is_match(&handler.body));
+            let output = if ends { output } else { last };
+            literals(&handler.body).any(|text| is_said(text, output)) && may_be(handler)
         })
     }
+}
+
+/// Returns the texts in `code`.
+fn literals(code: &str) -> impl Iterator<Item = &str> {
+    let found = LITERAL.as_ref().into_iter().flat_map(|literal| literal.captures_iter(code));
+    found.filter_map(|found| found.iter().skip(1).flatten().next()).map(|text| text.as_str())
+}
+
+/// Returns whether `output` has `text`, in which what is put in for a variable is not known.
+fn is_said(text: &str, output: &str) -> bool {
+    let fixed = text.split(['%', '{', '$', '#', '\\']).next().unwrap_or_default();
+    let letters = fixed.chars().filter(|c| c.is_alphabetic()).count();
+    let is_line = || output.lines().any(|line| line.trim() == text.trim());
+    letters >= TELLING && output.contains(fixed.trim()) || letters >= SHORTEST && is_line()
+}
+
+/// Returns what the handler is for that begins at `start` with the words `opening`, where that is known.
+fn guarded<'a>(code: &'a str, start: usize, opening: &str) -> &'a str {
+    let before = &code[..start];
+    let begin = match opening.trim_start() {
+        it if it.starts_with("if") => return &code[start..start + opening.len()],
+        it if it.starts_with("except") || it.starts_with("catch") => before.rfind("try"),
+        it if it.starts_with("or") || it.starts_with("||") => {
+            Some(before.trim_end().rfind([';', '\n', '}']).map_or(0, |at| at + 1))
+        }
+        _ => None,
+    };
+    begin.map_or("", |begin| &before[begin..])
 }
 
 /// Returns the handler that begins at `start`, and whose first words end at `end`.
@@ -203,6 +253,26 @@ mod tests {
         true
     )]
     fn what_handlers_say(#[case] code: &str, #[case] output: &str, #[case] due: bool) {
-        assert_eq!(handlers(code).say(output), due, "{:?}", handlers(code));
+        let is_it = |text: &str| text.starts_with("/o");
+        assert_eq!(handlers(code).say(output, &is_it), due, "{:?}", handlers(code));
+    }
+
+    #[rstest]
+    #[case("unlink('/o/f'); open(F, '<', 'in') || die \"no input: $!\\n\"", "no input: x", false)]
+    #[case("open(F, '>', '/o/f') || die \"no input: $!\\n\"", "no input: x", true)]
+    #[case("try: f()\nexcept OSError: sys.exit('no output')", "no output", true)]
+    #[case("try: f('in')\nexcept OSError: sys.exit('no output')", "no output", false)]
+    #[case("try{w('/o/f')}catch{};try{r('in')}catch(e){say('no input')}", "no input", false)]
+    #[case("try{w('/o/f')}catch{};try{r(x)}catch(e){say('no input')}", "no input", false)]
+    #[case("f().catch(e => { say('boom') })", "boom", true)]
+    #[case("try: w('/o/f')\nexcept OSError: print('no cache')\n", "no cache\nnot ready", false)]
+    #[case("try: w('/o/f')\nexcept OSError: print('no cache')\n", "begun\nno cache\n", true)]
+    #[case("if not os.path.exists('/o/f'): sys.exit('set it up')", "set it up", true)]
+    #[case("if not os.path.exists('in'): sys.exit('set it up')", "set it up", false)]
+    #[case("if (!fs.existsSync('/o/f')) { say('none'); exit(1) }", "none", true)]
+    #[case("f().catch(e => { say('boom') })", "boomerang", false)]
+    fn what_handlers_say_of_a_file(#[case] code: &str, #[case] output: &str, #[case] due: bool) {
+        let found = handlers(code).say(output, &|text| text == "/o/f");
+        assert_eq!(found, due, "{:?}", handlers(code));
     }
 }

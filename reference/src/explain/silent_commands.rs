@@ -31,11 +31,13 @@ static LITERAL: LazyLock<Option<Regex>> =
     LazyLock::new(|| Regex::new(r#"'([^'\n]+)'|"([^"\n]+)"|`([^`\n]+)`"#).ok());
 
 /// Returns the paths as written, and the operation on each, of the commands in `line` that can be
-/// the cause of its `status`; those that are `known` to can.
+/// the cause of its `status`; those that are `known` to can. Where calls were `observed`, a refused change is
+/// known, and only one that a program asked for and did not try is left.
 pub(super) fn paths(
     line: &[ParsedCommand],
     status: i32,
     known: &dyn Fn(&ParsedCommand) -> bool,
+    observed: bool,
 ) -> Vec<(String, AccessKind)> {
     // Brackets whose output is discarded do nothing themselves.
     let writes = |one: &ParsedCommand| one.writes.iter().any(|file| file != NOTHING);
@@ -45,7 +47,7 @@ pub(super) fn paths(
         .iter()
         .enumerate()
         .filter(|(at, one)| known(one) || decides(&line[at + 1..], one, status));
-    deciding.flat_map(|(_, one)| attempted_accesses(one)).collect()
+    deciding.flat_map(|(_, one)| attempted_accesses(one, status, observed)).collect()
 }
 
 /// Returns whether the failure of `one`, with `rest` behind it, decides how the line ended.
@@ -54,17 +56,42 @@ fn decides(rest: &[&ParsedCommand], one: &ParsedCommand, status: i32) -> bool {
         || super::download::failing(one, rest).iter().any(|next| next.exits_with(status))
 }
 
-fn attempted_accesses(one: &ParsedCommand) -> Vec<(String, AccessKind)> {
-    let in_code = code(one).flat_map(|code| literals(code));
-    let mut found: Vec<(String, AccessKind)> = in_code.chain(mute(one)).collect();
-    if one.hushed {
+/// Returns whether `one` says nothing of files that it could not read, of which its `status` tells.
+fn keeps_silent(one: &ParsedCommand, status: i32) -> bool {
+    const TROUBLE: i32 = 2;
+    let long = ["--no-messages", "--quiet", "--silent"];
+    let is_silent = |word: &String| {
+        long.contains(&word.as_str())
+            || word.starts_with('-') && !word.starts_with("--") && word.contains('s')
+    };
+    status == TROUBLE
+        && ["grep", "egrep", "fgrep", "rg", "cmp"].contains(&one.program())
+        && one.words.iter().skip(1).any(is_silent)
+}
+
+fn attempted_accesses(
+    one: &ParsedCommand,
+    status: i32,
+    observed: bool,
+) -> Vec<(String, AccessKind)> {
+    let asks = |code: &&String| !observed || code.contains("W_OK");
+    let in_code = code(one).flat_map(|code| {
+        let all = asks(&code);
+        literals(code).into_iter().filter(move |(_, op)| all || *op == AccessKind::Read)
+    });
+    let mut found: Vec<(String, AccessKind)> = in_code.collect();
+    if one.hushed || keeps_silent(one, status) {
         let named = parts(one).into_iter();
         found.extend(named.flat_map(|(paths, op)| paths.into_iter().map(move |path| (path, op))));
         let verb = one.git_subcommand().filter(|_| one.program() == "git");
         if verb.is_some_and(git_writes) {
             found.push((".git/index".to_owned(), AccessKind::Write));
         }
+        found.retain(|(_, op)| {
+            !observed || *op == AccessKind::Read || code(one).any(|it| asks(&it))
+        });
     }
+    found.extend(mute(one));
     found.retain(|(path, _)| path != NOTHING);
     found
 }
@@ -161,12 +188,28 @@ mod tests {
     #[case("{ wc -l < /s/k; } 2>/dev/null", 1, "r /s/k")]
     #[case("( cd /s && cat k ) 2>/dev/null", 1, "r k")]
     #[case("exec 2>/dev/null; cat /s/k", 1, "r /s/k")]
+    #[case("grep -qs x /s/k", 2, "r /s/k")]
+    #[case("grep -qs x /s/k", 1, "")]
+    #[case("cmp -s /s/k a", 2, "r /s/k,r a")]
     fn what_nobody_saw(#[case] line: &str, #[case] status: i32, #[case] due: &str) {
         let shown = |(path, op): (String, AccessKind)| {
             format!("{} {path}", if op == AccessKind::Write { "w" } else { "r" })
         };
         let found: Vec<String> =
-            paths(&of_line(line), status, &|_| false).into_iter().map(shown).collect();
+            paths(&of_line(line), status, &|_| false, false).into_iter().map(shown).collect();
         assert_eq!(found.join(","), due);
+    }
+
+    #[rstest]
+    #[case("touch /o/x 2>/dev/null", 0)]
+    #[case("cat /s/k > /o/x 2>/dev/null", 1)]
+    #[case("python3 -c \"open('/o/x', 'w')\"", 0)]
+    #[case("python3 -c \"os.access('/o/x', os.W_OK) or sys.exit(4)\"", 1)]
+    #[case("[ -w /o/x ]", 2)]
+    #[case("vim -es -c wq /o/x", 1)]
+    fn what_is_only_asked_for_is_not_observed(#[case] line: &str, #[case] due: usize) {
+        let found = paths(&of_line(line), 1, &|_| false, true);
+        let named = found.iter().filter(|(path, _)| path.starts_with('/'));
+        assert_eq!(named.count(), due, "{found:?}");
     }
 }

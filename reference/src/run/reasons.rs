@@ -2,7 +2,7 @@
 
 use std::path::PathBuf;
 
-use boxproof_cases::protocol::{Blocked, ErrorKind, RunResult};
+use boxproof_cases::protocol::{Blocked, ErrorKind, EventScope, RunResult};
 
 use super::KnownRefusals;
 use crate::egress::DeniedHost;
@@ -77,6 +77,9 @@ pub(super) fn blocked(
         stdout: captured.map_or(&[], |captured| &captured.stdout),
         stderr: captured.map(|captured| captured.stderr.as_slice()),
         refused: &known.denials.changes,
+        observed: captured.is_some()
+            && order.run.events == EventScope::All
+            && matches!(mechanism, MechanismName::Namespaces | MechanismName::Bubblewrap),
         sockets: &known.denials.sockets,
         unrouted: &known.denials.unrouted,
         refused_routes: known.refused_routes,
@@ -102,6 +105,7 @@ pub(super) fn explained_run<'a>(
         stdout: &[],
         stderr: None,
         refused: &[],
+        observed: false,
         unrouted: &[],
         sockets: &[],
         refused_routes: None,

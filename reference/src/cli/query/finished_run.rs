@@ -151,6 +151,7 @@ fn conclude(request: &ExplainRequest) -> Option<Blocked> {
         stdout: finished.stdout.as_bytes(),
         stderr: Some(finished.stderr.as_bytes()),
         refused: &[],
+        observed: false,
         unrouted: &[],
         sockets: &[],
         refused_routes: finished.refused_routes,

@@ -4,7 +4,7 @@ use std::path::Path;
 
 use nix::errno::Errno;
 
-use super::super::errno_messages::RefusalClass;
+use super::super::errno_messages::{self, RefusalClass};
 use super::super::script::ScriptCommand;
 use super::super::{RefusedChange, deciding_commands, operation, silent_commands};
 use super::indirect::is_of_database;
@@ -37,6 +37,13 @@ impl FailureAnalysis<'_> {
         };
         let lines = lines(&output);
         let handlers = self.error_handlers();
+        // A program that tells a result beside what it says did not fail for want of the file.
+        let shown = ends(self.run.stdout);
+        let gives_result = !stderr.trim().is_empty() && cause::gives_verdict(&self::lines(&shown));
+        let is_it = |path: &Path| {
+            let path = path.to_owned();
+            move |text: &str| self.meanings(text).contains(&path)
+        };
         let counts = |change: &&RefusedChange| {
             let path = &change.place;
             let optional = is_optional(self.ground.beyond_common(path));
@@ -45,7 +52,7 @@ impl FailureAnalysis<'_> {
                 Some(ProcessFate::FailedLast) if self.gives_no_reason(stderr) => {
                     !handlers.pass_over(change.program.as_deref())
                 }
-                Some(_) if handlers.say(&output) => true,
+                Some(_) if !gives_result && handlers.say(&of_refusal(&lines), &is_it(path)) => true,
                 fate => self.is_borne_out(path, stderr, fate.is_some()),
             };
             let noted = path != Path::new(MOUNTS) || output.contains(MOUNTS);
@@ -116,7 +123,8 @@ impl FailureAnalysis<'_> {
         let output = if silent { &shown } else { &told };
         let about = |at: &usize| {
             let line = output[*at];
-            names(path, line) || is_of_database(line) || cause::tells_trouble(line)
+            let trouble = || cause::tells_trouble(line) && is_of_refusal(line);
+            names(path, line) || is_of_database(line) || trouble()
         };
         let mut about = (0..output.len()).filter(about).peekable();
         match about.peek() {
@@ -208,6 +216,19 @@ pub(in super::super) fn classes(errno: Errno) -> [RefusalClass; 2] {
         _ => RefusalClass::Access,
     };
     [class, RefusalClass::Busy]
+}
+
+/// Returns those of `lines` that do not tell of something which is not there.
+fn of_refusal(lines: &[&str]) -> String {
+    let fits = |line: &&&str| is_of_refusal(line);
+    lines.iter().filter(fits).copied().collect::<Vec<_>>().join("\n")
+}
+
+/// Returns whether `line` does not tell of something that is not there, nor of a network, in the words for an
+/// errno.
+fn is_of_refusal(line: &str) -> bool {
+    let class = errno_messages::find(line).map(|(class, _)| class);
+    !matches!(class, Some(RefusalClass::Missing | RefusalClass::Network))
 }
 
 /// The directory in which mount notes options that the kernel does not know.

@@ -47,9 +47,14 @@ impl RunHandlers {
         program.is_some_and(runs_code) && self.code.pass_over_all()
     }
 
-    /// Returns whether `output` has what a handler says.
-    pub(super) fn say(&self, output: &str) -> bool {
-        self.code.say(output) || self.lines.say(output)
+    /// Returns whether the code passes over each error.
+    pub(super) fn pass_over_code(&self) -> bool {
+        self.code.pass_over_all()
+    }
+
+    /// Returns whether `output` has what a handler says of a file that `is_it`, as far as that can be told.
+    pub(super) fn say(&self, output: &str, is_it: &dyn Fn(&str) -> bool) -> bool {
+        self.code.say(output, is_it) || self.lines.say(output, is_it)
     }
 }
 
@@ -76,7 +81,9 @@ impl FailureAnalysis<'_> {
         let named = texts.iter().flat_map(|(kind, text)| match kind {
             SourceKind::Code if handlers.catch() => silent_commands::literals(text),
             SourceKind::Code => Vec::new(),
-            SourceKind::Recipe => silent_commands::paths(&of_line(text), code, &|_| false),
+            SourceKind::Recipe => {
+                silent_commands::paths(&of_line(text), code, &|_| false, self.run.observed)
+            }
         });
         let mut read = named.filter(|(_, op)| *op == AccessKind::Read);
         read.find_map(|(path, _)| self.unread(&path))
@@ -99,7 +106,7 @@ impl FailureAnalysis<'_> {
         let mut files: Vec<PathBuf> = Vec::new();
         for step in own.into_iter().chain(feeders) {
             if operation::is_interpreter(step.program()) {
-                let code = step.words.iter().skip(1).cloned();
+                let code = step.words.iter().skip(1).chain(&step.document).cloned();
                 found.extend(code.map(|word| (SourceKind::Code, word)));
             }
             files.extend(self.sources(step));
