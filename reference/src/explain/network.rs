@@ -336,6 +336,11 @@ pub(super) fn by_code(one: &ParsedCommand) -> bool {
     has(&CODE) && has(&HOST) && !code.iter().any(|word| is_loopback(word))
 }
 
+/// Returns whether `text` names a host for sure: by a URL or an address.
+pub(super) fn is_host(text: &str) -> bool {
+    text.contains("://") || text.parse::<std::net::IpAddr>().is_ok()
+}
+
 #[cfg(test)]
 mod tests {
     use super::super::command_parser::of_line;

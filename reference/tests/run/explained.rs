@@ -2,6 +2,8 @@
 //! rule that is its cause, or `none`. Nothing is asked of `run.events`.
 
 use std::fs;
+use std::io::{Read, Write};
+use std::net::TcpListener;
 use std::process::Command;
 
 use serde_json::{Value, json};
@@ -21,6 +23,8 @@ fn furnished(mechanism: &'static str) -> TestBed {
     }
     fs::write(bed.out("f"), "text\n").unwrap();
     fs::create_dir(bed.out("empty")).unwrap();
+    fs::write(bed.out("helper.py"), "v = 1\n").unwrap();
+    fs::write(bed.out("helper.js"), "1\n").unwrap();
     bed.program(&bed.out("tool"), "#!/bin/sh\n");
     let mut git = Command::new("git");
     let made = git.args(["init", "-q"]).arg(bed.ws("")).env("HOME", bed.out("")).status();
@@ -164,4 +168,66 @@ fn a_move_of_a_directory_onto_an_empty_one_is_an_event() {
     let is_it =
         |event: &Value| event["path"].as_str() == place.to_str() && event["source"] == "kernel";
     assert!(events.iter().any(is_it), "{events:?}");
+}
+
+/// What an interpreter is given as a here-document is read as its code, and what a shell is given as its lines.
+#[test]
+fn here_documents_are_read() {
+    let secret = "{\"deny_read\": [\"$W/secret\"]}";
+    let python = |body: &str| format!("python3 - <<'X'\nimport os,sys\n{body}\nX");
+    let tries = [
+        ("{}", python("try: os.mkdir('$O/k')\nexcept OSError: pass\nsys.exit(5)"), "none"),
+        (
+            "{}",
+            python(
+                "try: os.mkdir('$O/k')\nexcept OSError: print('note: no cache')\nsys.exit('not ready')",
+            ),
+            "none",
+        ),
+        (
+            secret,
+            python("try: open('secret/k')\nexcept OSError: sys.exit('no key here')"),
+            "read_denied",
+        ),
+        (secret, python("try: open('secret/k')\nexcept OSError: sys.exit(4)"), "read_denied"),
+        (
+            secret,
+            python(
+                "try: open('secret/k')\nexcept OSError as e: print('config error:', e.strerror); sys.exit(78)",
+            ),
+            "read_denied",
+        ),
+        (secret, python("try: open('secret/k')\nexcept OSError: pass\nsys.exit(4)"), "none"),
+        ("{}", "bash <<'X'\ncp a $O/x 2>/dev/null\ngrep -q zzz a\nX".to_owned(), "none"),
+        ("{}", "bash -e <<'X'\ncp a $O/x\ntrue\nX".to_owned(), "outside_workspace_write"),
+    ];
+    for (policy, line, rule) in tries {
+        let done = go(&furnished(ORDINARY), policy, &line, &json!({}));
+        let found = done.result["blocked"]["rule"].as_str().unwrap_or("none");
+        assert_eq!(found, rule, "{line}: {}", done.result);
+        assert_ne!(done.code, Some(0), "{line}");
+    }
+}
+
+/// A service of the host that the proxy may lead to was reached, and refuses by itself.
+#[test]
+fn a_service_that_may_be_reached_is_not_the_sandbox() {
+    let listener = TcpListener::bind(("127.0.0.1", 0)).unwrap();
+    let port = listener.local_addr().unwrap().port();
+    std::thread::spawn(move || {
+        for client in listener.incoming() {
+            let mut client = client.unwrap();
+            let _gone = client.read(&mut [0; 1024]);
+            let _gone = client.write_all(b"HTTP/1.0 403 Forbidden\r\nContent-Length: 0\r\n\r\n");
+        }
+    });
+    let found = |rule: String| {
+        let policy = json!({"network": {"domains": {"allow": [rule]}}}).to_string();
+        let line = format!("curl -sf http://127.0.0.1:{port}/");
+        let done = go(&furnished(ORDINARY), &policy, &line, &json!({}));
+        assert_ne!(done.code, Some(0), "{}", done.result);
+        done.result["blocked"]["rule"].clone()
+    };
+    assert_eq!(found(format!("127.0.0.1:{port}")), Value::Null);
+    assert_eq!(found("ok.invalid".to_owned()), "network_restricted");
 }

@@ -3,6 +3,8 @@
 
 use std::path::PathBuf;
 
+use boxproof_cases::protocol::Network;
+
 use super::super::deciding_commands;
 use super::super::network;
 use super::super::operation;
@@ -150,7 +152,15 @@ impl FailureAnalysis<'_> {
     /// Returns a denial if the host has the service that the command did not find on its own loopback.
     pub(super) fn found_no_service(&self, stderr: &str) -> Option<RunDenial> {
         let said = if stderr.trim().is_empty() { ends(self.run.stdout) } else { stderr.to_owned() };
-        self.host_service(&said).and_then(|_| self.network())
+        let (host, port) = self.host_service(&said)?;
+        // One that the proxy may lead to was reached, and answered itself.
+        let is_allowed = match &self.run.policy.network {
+            Network::Domains { allow, .. } => {
+                named_service(&host, port).iter().any(|rule| allow.contains(rule))
+            }
+            _ => false,
+        };
+        (!is_allowed).then(|| self.network()).flatten()
     }
 }
 

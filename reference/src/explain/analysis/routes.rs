@@ -32,7 +32,8 @@ impl FailureAnalysis<'_> {
 
     /// Returns whether a refused route is the cause, where the output names no other cause.
     pub(super) fn met_no_route(&self, stderr: &str) -> bool {
-        if !self.can_be_unrouted() || !self.ended_unrouted(stderr) {
+        let may_be = self.can_be_unrouted() && self.ended_unrouted(stderr);
+        if !may_be && !self.is_fed_by_download(stderr) {
             return false;
         }
         let text = match stderr.trim().is_empty() {
@@ -44,7 +45,13 @@ impl FailureAnalysis<'_> {
         }
         let lines = lines(&text);
         let thrown = cause::ordinary(&lines).map(|at| lines[at]);
-        !self.reaching().is_empty() && thrown.is_none_or(network::is_of_network)
+        // What a download was to give to another was nothing.
+        let feeds = || {
+            let feeders = self.deciders().feeders;
+            feeders.iter().any(|step| is_fetcher(Some(step.program())))
+        };
+        let fits = |line| network::is_of_network(line) || download::had_nothing(line) && feeds();
+        !self.reaching().is_empty() && thrown.is_none_or(fits)
     }
 
     /// Returns whether a refused route can be what a package manager failed of, where one was run:
@@ -75,6 +82,18 @@ impl FailureAnalysis<'_> {
         unrouted.is_empty() || unrouted.iter().any(|one| !self.is_unrouted_apart(one))
     }
 
+    /// Returns whether nothing is said, and what decided had its input of a download that had no route, of which
+    /// the status was not passed on.
+    fn is_fed_by_download(&self, stderr: &str) -> bool {
+        let silent = stderr.trim().is_empty() && ends(self.run.stdout).trim().is_empty();
+        let feeders = self.deciders().feeders;
+        silent
+            && self.run.unrouted.iter().any(|one| {
+                let is_it = |step: &&ScriptCommand| Some(step.program()) == one.program.as_deref();
+                is_fetcher(one.program.as_deref()) && feeders.iter().any(is_it)
+            })
+    }
+
     fn is_unrouted_apart(&self, one: &UnroutedProcess) -> bool {
         self.fate(one.fate, one.status) == Some(ProcessFate::Apart)
     }
@@ -88,8 +107,11 @@ impl FailureAnalysis<'_> {
             !self.is_unrouted_apart(one) && self.is_program_of_decider(program) == Some(true)
         };
         let is_last = |one: &UnroutedProcess| {
-            let said =
-                || self.gives_no_reason(stderr) || stderr.lines().any(network::is_of_network);
+            let said = || {
+                self.gives_no_reason(stderr)
+                    || stderr.lines().any(network::is_of_network)
+                    || self.error_handlers().say(stderr, &network::is_host)
+            };
             let passes_over = || {
                 stderr.trim().is_empty() && self.error_handlers().pass_over(one.program.as_deref())
             };
@@ -124,4 +146,9 @@ impl FailureAnalysis<'_> {
         let shown = stdout.lines().filter_map(shown);
         shown.into_iter().any(|line| network::failed(&of_line(&line), code, said))
     }
+}
+
+/// Returns whether `program` only fetches what it gives to others.
+fn is_fetcher(program: Option<&str>) -> bool {
+    program.is_some_and(|program| ["curl", "wget"].contains(&program))
 }

@@ -10,9 +10,10 @@ use super::super::errno_messages::RefusalClass;
 use super::{AccessKind, DecidingCommands, DenialRule, FailureAnalysis, RunDenial, lines};
 
 /// Messages about something that was found in no directory, and the files that it may be in.
-const UNFOUND: [(&str, &[&str]); 5] = [
-    (r"No module named '([\w-]+)", &[".py", "/__init__.py"]),
+const UNFOUND: [(&str, &[&str]); 6] = [
+    (r"No module named '?([\w-]+)", &[".py", "/__init__.py"]),
     (r"Can't locate (\S+\.pm) in @INC", &[""]),
+    (r"Cannot find module '([^']+)'", &["", ".js", ".json", "/index.js", "/package.json"]),
     (r"cannot load such file -- (\S+)", &[".rb"]),
     (r"fatal error: (\S+): No such file or directory$", &[""]),
     (r"Could not find or load main class (\S+)", &[".class"]),
