@@ -458,7 +458,7 @@ impl<'a> FailureAnalysis<'a> {
         // What a handler says is of the file that it is for.
         let is_it =
             |text: &str| found.path.as_ref().is_some_and(|path| self.meanings(text).contains(path));
-        let said = said.filter(|said| !said.trim().is_empty() && own.iter().any(|it| is_code(&it)));
+        let said = said.filter(|said| !said.trim().is_empty() && own.iter().any(is_code));
         let is_of_it = said.is_none_or(|said| {
             said.lines().any(download::had_nothing) || self.error_handlers().say(said, &is_it)
         });

@@ -244,15 +244,15 @@ impl CommandParser<'_> {
     }
 
     /// Gives `text` to the first command that waits for a here-document; a shell runs it.
-    fn keep_document(&mut self, text: String) {
+    fn keep_document(&mut self, text: &str) {
         let waits = |one: &ParsedCommand| one.document.as_ref().is_some_and(String::is_empty);
         let Some(at) = self.found.iter().position(waits) else { return };
         let one = &mut self.found[at];
-        one.document = Some(text.clone());
+        one.document = Some(text.to_owned());
         let reads = one.words.iter().skip(1).all(|word| word.starts_with('-'));
         if SHELLS.contains(&one.program()) && reads && self.depth < DEEPEST {
             one.unfolded = true;
-            shell(&text, self.depth + 1, self.found);
+            shell(text, self.depth + 1, self.found);
         }
     }
 
@@ -361,7 +361,7 @@ fn split(line: &str, depth: usize, found: &mut Vec<ParsedCommand>) {
                 parser.end_command(FollowingOperator::Whatever);
                 for end in std::mem::take(&mut parser.ends) {
                     let text = document(&mut chars, &end);
-                    parser.keep_document(text);
+                    parser.keep_document(&text);
                 }
             }
             ';' | '&' | '\n' | '(' | ')' | '`' => parser.end_command(FollowingOperator::Whatever),
