@@ -434,8 +434,12 @@ impl<'a> FailureAnalysis<'a> {
                 && !deciding_commands::ends_regardless(&self.script)
         };
         let unseen = self.lines.iter().filter(|_| said.is_some());
-        let observed = self.run.observed;
-        let unseen = unseen.flat_map(|line| silent_commands::paths(line, code, &decides, observed));
+        let tried = |path: &str| {
+            let refused = |real: &PathBuf| self.run.refused.iter().any(|it| it.place == *real);
+            self.meanings(path).iter().any(refused)
+        };
+        let tried: Option<&dyn Fn(&str) -> bool> = self.run.observed.then_some(&tried);
+        let unseen = unseen.flat_map(|line| silent_commands::paths(line, code, &decides, tried));
         // What is said is no name of a file.
         let unseen = unseen.filter(|(path, _)| !said.is_some_and(|said| said.contains(path)));
         let unseen: Vec<_> = unseen.collect();

@@ -31,13 +31,13 @@ static LITERAL: LazyLock<Option<Regex>> =
     LazyLock::new(|| Regex::new(r#"'([^'\n]+)'|"([^"\n]+)"|`([^`\n]+)`"#).ok());
 
 /// Returns the paths as written, and the operation on each, of the commands in `line` that can be
-/// the cause of its `status`; those that are `known` to can. Where calls were `observed`, a refused change is
-/// known, and only one that a program asked for and did not try is left.
+/// the cause of its `status`; those that are `known` to can. Where all calls were looked at, `tried` returns
+/// whether a change at a path was refused, and others are left only if a program asked for them.
 pub(super) fn paths(
     line: &[ParsedCommand],
     status: i32,
     known: &dyn Fn(&ParsedCommand) -> bool,
-    observed: bool,
+    tried: Option<&dyn Fn(&str) -> bool>,
 ) -> Vec<(String, AccessKind)> {
     // Brackets whose output is discarded do nothing themselves.
     let writes = |one: &ParsedCommand| one.writes.iter().any(|file| file != NOTHING);
@@ -47,7 +47,7 @@ pub(super) fn paths(
         .iter()
         .enumerate()
         .filter(|(at, one)| known(one) || decides(&line[at + 1..], one, status));
-    deciding.flat_map(|(_, one)| attempted_accesses(one, status, observed)).collect()
+    deciding.flat_map(|(_, one)| attempted_accesses(one, status, tried)).collect()
 }
 
 /// Returns whether the failure of `one`, with `rest` behind it, decides how the line ended.
@@ -72,12 +72,15 @@ fn keeps_silent(one: &ParsedCommand, status: i32) -> bool {
 fn attempted_accesses(
     one: &ParsedCommand,
     status: i32,
-    observed: bool,
+    tried: Option<&dyn Fn(&str) -> bool>,
 ) -> Vec<(String, AccessKind)> {
-    let asks = |code: &&String| !observed || code.contains("W_OK");
+    let asks = |code: &&String| code.contains("W_OK");
+    let can_be = |path: &str, op: AccessKind, asked: bool| {
+        asked || op == AccessKind::Read || tried.is_none_or(|tried| tried(path))
+    };
     let in_code = code(one).flat_map(|code| {
-        let all = asks(&code);
-        literals(code).into_iter().filter(move |(_, op)| all || *op == AccessKind::Read)
+        let asked = asks(&code);
+        literals(code).into_iter().filter(move |(path, op)| can_be(path, *op, asked))
     });
     let mut found: Vec<(String, AccessKind)> = in_code.collect();
     if one.hushed || keeps_silent(one, status) {
@@ -87,9 +90,8 @@ fn attempted_accesses(
         if verb.is_some_and(git_writes) {
             found.push((".git/index".to_owned(), AccessKind::Write));
         }
-        found.retain(|(_, op)| {
-            !observed || *op == AccessKind::Read || code(one).any(|it| asks(&it))
-        });
+        let asked = code(one).any(|it| asks(&it));
+        found.retain(|(path, op)| can_be(path, *op, asked));
     }
     found.extend(mute(one));
     found.retain(|(path, _)| path != NOTHING);
@@ -196,19 +198,20 @@ mod tests {
             format!("{} {path}", if op == AccessKind::Write { "w" } else { "r" })
         };
         let found: Vec<String> =
-            paths(&of_line(line), status, &|_| false, false).into_iter().map(shown).collect();
+            paths(&of_line(line), status, &|_| false, None).into_iter().map(shown).collect();
         assert_eq!(found.join(","), due);
     }
 
     #[rstest]
     #[case("touch /o/x 2>/dev/null", 0)]
+    #[case("touch /o/tried 2>/dev/null", 1)]
     #[case("cat /s/k > /o/x 2>/dev/null", 1)]
     #[case("python3 -c \"open('/o/x', 'w')\"", 0)]
     #[case("python3 -c \"os.access('/o/x', os.W_OK) or sys.exit(4)\"", 1)]
     #[case("[ -w /o/x ]", 2)]
     #[case("vim -es -c wq /o/x", 1)]
     fn what_is_only_asked_for_is_not_observed(#[case] line: &str, #[case] due: usize) {
-        let found = paths(&of_line(line), 1, &|_| false, true);
+        let found = paths(&of_line(line), 1, &|_| false, Some(&|path| path == "/o/tried"));
         let named = found.iter().filter(|(path, _)| path.starts_with('/'));
         assert_eq!(named.count(), due, "{found:?}");
     }

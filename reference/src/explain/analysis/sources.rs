@@ -81,9 +81,7 @@ impl FailureAnalysis<'_> {
         let named = texts.iter().flat_map(|(kind, text)| match kind {
             SourceKind::Code if handlers.catch() => silent_commands::literals(text),
             SourceKind::Code => Vec::new(),
-            SourceKind::Recipe => {
-                silent_commands::paths(&of_line(text), code, &|_| false, self.run.observed)
-            }
+            SourceKind::Recipe => silent_commands::paths(&of_line(text), code, &|_| false, None),
         });
         let mut read = named.filter(|(_, op)| *op == AccessKind::Read);
         read.find_map(|(path, _)| self.unread(&path))
