@@ -8,6 +8,7 @@ mod routes;
 mod search_path;
 mod sockets;
 mod sources;
+mod unsaid;
 
 use std::path::{Path, PathBuf};
 
@@ -16,15 +17,15 @@ use boxproof_cases::protocol::Command;
 pub(super) use recorded::classes;
 
 use super::cause::{self, FailureCause, LocatedDenial};
-use super::command_parser::{FollowingOperator, ParsedCommand, commands, of_line};
+use super::command_parser::{ParsedCommand, commands, of_line};
 use super::deciding_commands::{self, DecidingCommands};
-use super::errno_messages::{self, RefusalClass};
+use super::errno_messages::RefusalClass;
 use super::message::{self, RefusalMessage};
 use super::operation::{self, PathRoles};
 use super::policy_index::{AccessKind, PolicyIndex};
 use super::resolve_path::{HostLookup, resolve};
 use super::rule::DenialRule;
-use super::script::{self, ScriptCommand, ShellScript};
+use super::script::{self, ShellScript};
 use super::{CompletedRun, RunDenial, download, ends, network, silent_commands};
 
 /// A run, with its policy and command lines parsed.
@@ -346,132 +347,7 @@ impl<'a> FailureAnalysis<'a> {
                 false => self.commands().any(|one| asks(one.program(), &one.words)),
             }
     }
-
-    /// Returns the denial behind a failure without a message; `stderr` is none where it was not
-    /// captured.
-    fn quiet(&self, stderr: Option<&str>) -> Option<RunDenial> {
-        /// The exit code of curl for a file that it could not write.
-        const UNWRITTEN: i32 = 23;
-        /// The code of curl for a file that it could not read.
-        const UNREAD: i32 = 37;
-        let code = self.run.exit_code?;
-        let silent = stderr.is_some_and(|stderr| stderr.trim().is_empty());
-        let plain = silent || stderr.is_some_and(|stderr| self.says_what_it_was_told(stderr));
-        let unwritten = stderr.is_some_and(|stderr| stderr.starts_with("curl: (23) "));
-        if (silent || unwritten) && code == UNWRITTEN && self.runs(&["curl"]) {
-            let mut named = self.roles.written().iter();
-            return named.find_map(|path| self.at(path, AccessKind::Write, RefusalClass::Access));
-        }
-        if silent && code == UNREAD && self.runs(&["curl"]) {
-            let words = self.commands().flat_map(|one| &one.words);
-            let named = words.filter_map(|word| word.strip_prefix("file://"));
-            let mut named = named.filter(|path| (self.look.there)(path.as_ref()));
-            return named.find_map(|path| self.at(path, AccessKind::Read, RefusalClass::Access));
-        }
-        if silent && let Some(denial) = self.package_manager(code) {
-            return Some(denial);
-        }
-        if let Some(routes) = self.run.refused_routes {
-            let met = routes > 0 && self.met_no_route(stderr.unwrap_or_default());
-            return match met {
-                true => self.network(),
-                false => self.unseen(code, stderr.filter(|_| plain)),
-            };
-        }
-        let said = stderr.unwrap_or(UNKNOWN);
-        let offline = |line: &[ParsedCommand]| {
-            network::failed(line, code, said) || download::is_why(line, code, said)
-        };
-        if self.lines.iter().any(|line| offline(line)) || self.recipe_is_offline(code, said) {
-            return self.network();
-        }
-        self.unseen(code, stderr.filter(|_| plain))
-    }
-
-    /// Returns whether `stderr` has nothing but words of the command line, which it gives as its own reason:
-    /// those of an error handler, where code is run.
-    fn says_what_it_was_told(&self, stderr: &str) -> bool {
-        let mut all = stderr.lines().filter(|line| !line.trim().is_empty());
-        if all.clone().next_back().is_some_and(download::had_nothing) {
-            return true;
-        }
-        let is_code = |step: &&ScriptCommand| operation::is_interpreter(step.program());
-        let DecidingCommands { own, feeders } = self.deciders();
-        let handled = || {
-            !own.iter().chain(&feeders).any(is_code) || self.error_handlers().say(stderr, &|_| true)
-        };
-        // The words for the errno may stand behind its own.
-        let told = |line: &str| {
-            let own = match errno_messages::find(line) {
-                Some((RefusalClass::Access | RefusalClass::Missing, at)) => {
-                    line[..at.start].trim_end_matches([' ', ':', ','])
-                }
-                _ => line,
-            };
-            !own.is_empty() && self.is_echoed(own)
-        };
-        all.all(told) && !cause::gives_verdict(&lines(&ends(self.run.stdout))) && handled()
-    }
-
-    /// Returns the denial that a command would have met that gave no reason, or `said` one of its own.
-    fn unseen(&self, code: i32, said: Option<&str>) -> Option<RunDenial> {
-        let DecidingCommands { own, feeders } = self.deciders();
-        let is_code = |step: &&ScriptCommand| operation::is_interpreter(step.program());
-        if own.iter().all(is_code) && !own.is_empty() {
-            let handlers = self.error_handlers();
-            let shown = ends(self.run.stdout);
-            let has_result =
-                cause::gives_verdict(&lines(&shown)) && !handlers.say(&shown, &|_| true);
-            if handlers.pass_over_code() || has_result {
-                return None;
-            }
-        }
-        // What was kept for a variable, or given to a test, ends no line itself.
-        let decides = |one: &ParsedCommand| {
-            (one.hushed || ["test", "[", "[["].contains(&one.program()))
-                && one.then != FollowingOperator::Or
-                && own.iter().chain(&feeders).any(|step| step.words == one.words)
-                && !deciding_commands::ends_regardless(&self.script)
-        };
-        let unseen = self.lines.iter().filter(|_| said.is_some());
-        let tried = |path: &str| {
-            let refused = |real: &PathBuf| self.run.refused.iter().any(|it| it.place == *real);
-            self.meanings(path).iter().any(refused)
-        };
-        let tried: Option<&dyn Fn(&str) -> bool> = self.run.observed.then_some(&tried);
-        let unseen = unseen.flat_map(|line| silent_commands::paths(line, code, &decides, tried));
-        // What is said is no name of a file.
-        let unseen = unseen.filter(|(path, _)| !said.is_some_and(|said| said.contains(path)));
-        let unseen: Vec<_> = unseen.collect();
-        let coded = self.commands().flat_map(operation::code).collect::<Vec<_>>();
-        let absent = |path: &str| {
-            let real = resolve(self.run.cwd, path.as_ref(), true, self.look.link);
-            let is_text = !path.contains(['/', '.']) && coded.iter().any(|it| it.contains(path));
-            !is_text && !(self.look.there)(&real)
-        };
-        // A file that does not exist cannot be read: its absence is the cause then.
-        if unseen.iter().any(|(path, op)| *op == AccessKind::Read && absent(path)) {
-            return None;
-        }
-        let found = unseen.iter().find_map(|(path, op)| {
-            let refused = self.at(path, *op, RefusalClass::Access);
-            // What a list of roots leaves out is there on the host alone.
-            refused.or_else(|| (*op == AccessKind::Read).then(|| self.unread(path))?)
-        });
-        let found = found.or_else(|| said.and_then(|_| self.unread_by_code(code)))?;
-        // What a handler says is of the file that it is for.
-        let is_it =
-            |text: &str| found.path.as_ref().is_some_and(|path| self.meanings(text).contains(path));
-        let said = said.filter(|said| !said.trim().is_empty() && own.iter().any(is_code));
-        let is_of_it = said.is_none_or(|said| {
-            said.lines().any(download::had_nothing) || self.error_handlers().say(said, &is_it)
-        });
-        is_of_it.then_some(found)
-    }
 }
-
-/// A placeholder for a stderr that was not captured: it was not empty.
-const UNKNOWN: &str = "?";
 
 /// Returns the beginning of a line, long enough for a message with two paths.
 fn beginning(line: &str) -> &str {

@@ -1,6 +1,9 @@
 //! The simple commands of a line with their words and redirections, nested shells unfolded
 //! ([`commands`]). Parses only as much of the shell grammar as naming paths requires.
 
+use std::iter::Peekable;
+use std::str::Chars;
+
 use boxproof_cases::protocol::Command;
 
 /// The maximum depth of nested shells that are unfolded.
@@ -272,6 +275,29 @@ impl CommandParser<'_> {
         self.of_stderr = of_stderr;
         self.next = next;
     }
+
+    /// Reads what follows a `>`.
+    fn redirect_output(&mut self, chars: &mut Peekable<Chars<'_>>) {
+        self.redirect(WordTarget::Write);
+        while chars.next_if(|c| matches!(c, '>' | '|')).is_some() {}
+        if chars.next_if_eq(&'&').is_some() {
+            let copied = chars.peek().is_some_and(|c| c.is_ascii_digit() || *c == '-');
+            self.next = if copied { WordTarget::Nothing } else { WordTarget::Write };
+        }
+    }
+
+    /// Reads what follows a `<`.
+    fn redirect_input(&mut self, chars: &mut Peekable<Chars<'_>>) {
+        self.redirect(WordTarget::Read);
+        if chars.next_if_eq(&'&').is_some() {
+            self.next = WordTarget::Nothing;
+            chars.next_if_eq(&'-');
+        } else if chars.next_if_eq(&'<').is_some() {
+            let is_word = chars.next_if_eq(&'<').is_some();
+            self.next = if is_word { WordTarget::Nothing } else { WordTarget::Document };
+            chars.next_if_eq(&'-');
+        }
+    }
 }
 
 /// Takes the text up to a line that is `end`.
@@ -329,25 +355,8 @@ fn split(line: &str, depth: usize, found: &mut Vec<ParsedCommand>) {
                 chars.by_ref().take_while(|c| *c != '\n').for_each(drop);
                 parser.end_command(FollowingOperator::Whatever);
             }
-            '>' => {
-                parser.redirect(WordTarget::Write);
-                while chars.next_if(|c| matches!(c, '>' | '|')).is_some() {}
-                if chars.next_if_eq(&'&').is_some() {
-                    let copied = chars.peek().is_some_and(|c| c.is_ascii_digit() || *c == '-');
-                    parser.next = if copied { WordTarget::Nothing } else { WordTarget::Write };
-                }
-            }
-            '<' => {
-                parser.redirect(WordTarget::Read);
-                if chars.next_if_eq(&'&').is_some() {
-                    parser.next = WordTarget::Nothing;
-                    chars.next_if_eq(&'-');
-                } else if chars.next_if_eq(&'<').is_some() {
-                    let is_word = chars.next_if_eq(&'<').is_some();
-                    parser.next = if is_word { WordTarget::Nothing } else { WordTarget::Document };
-                    chars.next_if_eq(&'-');
-                }
-            }
+            '>' => parser.redirect_output(&mut chars),
+            '<' => parser.redirect_input(&mut chars),
             '&' if chars.peek() == Some(&'>') => {
                 parser.end_word();
                 parser.word = Some("2".to_owned());
