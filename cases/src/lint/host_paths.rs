@@ -6,6 +6,8 @@ use crate::case::{Act, Case, Control};
 
 /// The directories in which every program of the host may have something.
 const SHARED: [&str; 3] = ["/tmp/", "/var/tmp/", "/dev/shm/"];
+/// The directory and the root of the act's parent, which is boxproof itself where there is no sandbox.
+const OF_PARENT: [&str; 2] = ["/proc/$PPID/cwd", "/proc/$PPID/root"];
 /// Probes that change what their paths name.
 const CHANGING: [&str; 18] = [
     "append",
@@ -37,7 +39,8 @@ pub(super) fn host_paths(case: &Case) -> Option<LintFinding> {
     let acts = case.steps.iter().flat_map(|step| step.act.strings());
     let scripts = case.fixture.values().flat_map(|entry| entry.strings());
     let changed = case.steps.iter().find_map(|step| changed_on_host(&step.act));
-    let path = acts.chain(scripts).find_map(shared_name).or(changed)?;
+    let named = |text| shared_name(text).or_else(|| of_parent(text));
+    let path = acts.chain(scripts).find_map(named).or(changed)?;
     let message = format!(
         "{}: without a sandbox `{path}` is the host's: name it by $WS, $OUT, $TMPDIR or $NONCE, or make it by mktemp",
         case.id
@@ -55,6 +58,11 @@ fn changed_on_host(act: &Act) -> Option<&str> {
         |path: &&str| path.starts_with('/') && !path.contains('$') && !path.starts_with("/proc/");
     let changes = CHANGING.contains(&probe.as_str());
     paths.map(String::as_str).find(is_foreign).filter(|_| changes)
+}
+
+/// Returns the path of the act's parent in `text`, unless a shell that the act starts reads the number.
+fn of_parent(text: &str) -> Option<&'static str> {
+    OF_PARENT.into_iter().find(|path| text.contains(path))
 }
 
 /// Returns the first path in `text` that may be another program's: in a shared directory, neither named
@@ -91,6 +99,14 @@ mod tests {
     #[case("ls -ld /tmp/. /tmp/; ls ${d}/tmp/x $OUT/tmp/x", None)]
     fn a_name_that_may_be_taken_is_found(#[case] text: &str, #[case] name: Option<&str>) {
         assert_eq!(shared_name(text), name);
+    }
+
+    #[rstest]
+    #[case("mkdir /proc/$PPID/cwd/.git", Some("/proc/$PPID/cwd"))]
+    #[case("sh -c \"mkdir /proc/\\$PPID/cwd/.git\"; exit $?", None)]
+    #[case("cat /proc/$PPID/environ", None)]
+    fn a_place_of_the_parent_is_found(#[case] text: &str, #[case] path: Option<&str>) {
+        assert_eq!(of_parent(text), path);
     }
 
     #[rstest]
