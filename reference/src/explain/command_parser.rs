@@ -16,7 +16,7 @@ const LONGEST: usize = 64 * 1024;
 pub(super) enum FollowingOperator {
     /// No operator, or one that ignores the exit status.
     #[default]
-    Whatever,
+    Other,
     /// A pipe to the next one.
     Pipe,
     /// The next one is run if it fails.
@@ -239,7 +239,7 @@ impl CommandParser<'_> {
             now.then = then;
             unfold(now, self.depth, self.found);
         } else if let Some(last) =
-            self.found.last_mut().filter(|_| then != FollowingOperator::Whatever)
+            self.found.last_mut().filter(|_| then != FollowingOperator::Other)
         {
             // An operator behind brackets applies to the commands inside them.
             last.then = then;
@@ -353,7 +353,7 @@ fn split(line: &str, depth: usize, found: &mut Vec<ParsedCommand>) {
             '\\' => chars.next().into_iter().for_each(|c| parser.add(c)),
             '#' if parser.word.is_none() => {
                 chars.by_ref().take_while(|c| *c != '\n').for_each(drop);
-                parser.end_command(FollowingOperator::Whatever);
+                parser.end_command(FollowingOperator::Other);
             }
             '>' => parser.redirect_output(&mut chars),
             '<' => parser.redirect_input(&mut chars),
@@ -367,19 +367,19 @@ fn split(line: &str, depth: usize, found: &mut Vec<ParsedCommand>) {
                 parser.end_command(if is_or { FollowingOperator::Or } else { pipe });
             }
             '\n' if !parser.ends.is_empty() || parser.next == WordTarget::Document => {
-                parser.end_command(FollowingOperator::Whatever);
+                parser.end_command(FollowingOperator::Other);
                 for end in std::mem::take(&mut parser.ends) {
                     let text = document(&mut chars, &end);
                     parser.keep_document(&text);
                 }
             }
-            ';' | '&' | '\n' | '(' | ')' | '`' => parser.end_command(FollowingOperator::Whatever),
+            ';' | '&' | '\n' | '(' | ')' | '`' => parser.end_command(FollowingOperator::Other),
             '$' if chars.peek() == Some(&'(') => parser.end_word(),
             c if c.is_whitespace() => parser.end_word(),
             c => parser.add(c),
         }
     }
-    parser.end_command(FollowingOperator::Whatever);
+    parser.end_command(FollowingOperator::Other);
 }
 
 /// Hushes the commands of brackets that are, and those behind an `exec` without a program that is. Where
@@ -434,7 +434,7 @@ mod tests {
     fn what_stands_between_commands_is_kept(#[case] line: &str, #[case] due: &str) {
         let shown = |one: ParsedCommand| {
             let then = match one.then {
-                FollowingOperator::Whatever => "",
+                FollowingOperator::Other => "",
                 FollowingOperator::Pipe => " pipe",
                 FollowingOperator::Or => " or",
             };

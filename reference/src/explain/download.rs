@@ -54,7 +54,7 @@ pub(super) fn failing<'a, 'b>(
         (FollowingOperator::Or, _) => {
             let group = rest.first().is_some_and(|next| next.is_led_by("{"));
             let closes = rest.iter().position(|next| next.is_led_by("}"));
-            let single = rest.iter().position(|next| next.then == FollowingOperator::Whatever);
+            let single = rest.iter().position(|next| next.then == FollowingOperator::Other);
             let end = if group { closes } else { single };
             &rest[..end.map_or(rest.len(), |end| end + 1)]
         }

@@ -12,7 +12,8 @@ const TELLING: usize = 6;
 /// The letters of one that is a whole line.
 const SHORTEST: usize = 3;
 
-/// The beginnings of handlers: a file that a test does not find, an exception in Python, of languages with braces, in Ruby, a rejected promise,
+/// The beginnings of handlers: a file that a test does not find, an exception in Python, of languages with
+/// braces, in Ruby, a rejected promise,
 /// an error that is a value, and what is done where a call fails.
 static BEGINNING: LazyLock<Option<Regex>> = LazyLock::new(|| {
     Regex::new(
