@@ -221,7 +221,7 @@ impl SyscallBroker {
     /// place of `spot` is unknown. Other names are asked about, too: they may lie in what the host made.
     pub(super) fn judge(&self, spot: &PinnedName) -> nix::Result<RuleMatch> {
         match self.place(spot) {
-            _ if spot.stands => Ok(RuleMatch::Free),
+            _ if spot.stands || spot.slash && fault!("mediate.slash-at-end") => Ok(RuleMatch::Free),
             Err(_) if !self.rules.concern(spot.bare()) => Ok(RuleMatch::Free),
             place => place.map(|place| self.rules.judge(&place)),
         }

@@ -37,11 +37,7 @@ impl PinnedName {
     /// The name without the slash.
     pub(super) fn bare(&self) -> &[u8] {
         let bytes = self.name.to_bytes();
-        if self.slash && !self.stands && !fault!("mediate.slash-at-end") {
-            &bytes[..bytes.len() - 1]
-        } else {
-            bytes
-        }
+        if self.slash && !self.stands { &bytes[..bytes.len() - 1] } else { bytes }
     }
 }
 
