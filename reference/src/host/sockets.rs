@@ -1,8 +1,9 @@
 //! Path sockets bound on the host, from the kernel's own table.
 
+use std::collections::{BTreeSet, HashMap};
 use std::fs;
 use std::os::unix::fs::FileTypeExt;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 use super::reachability::is_reachable;
 use crate::sys::kernel_file;
@@ -12,18 +13,39 @@ use crate::sys::kernel_file;
 pub(super) fn bound() -> Vec<PathBuf> {
     let table = kernel_file::content("/proc/net/unix").unwrap_or_default();
     let table = String::from_utf8_lossy(&table).into_owned();
-    let mut sockets: Vec<PathBuf> = paths(&table)
-        .filter_map(|path| fs::canonicalize(path).ok())
-        .filter(is_socket)
-        .filter(|path| is_reachable(path))
-        .collect();
-    sockets.sort();
-    sockets.dedup();
-    sockets
+    // An accepted connection has the path of its listener in the table.
+    let named: BTreeSet<PathBuf> = paths(&table).collect();
+    let mut directories = ReachableDirectories::default();
+    let found: BTreeSet<PathBuf> =
+        named.iter().filter_map(|path| directories.socket(path)).collect();
+    found.into_iter().collect()
 }
 
-fn is_socket(path: &PathBuf) -> bool {
-    fs::symlink_metadata(path).is_ok_and(|found| found.file_type().is_socket())
+/// Directories as the table names them, each with its real path if the command can reach what lies in it. A host
+/// has many sockets in few directories.
+#[derive(Default)]
+struct ReachableDirectories(HashMap<PathBuf, Option<PathBuf>>);
+
+impl ReachableDirectories {
+    /// Returns the real path of the socket that `path` leads to, if the command can reach it.
+    fn socket(&mut self, path: &Path) -> Option<PathBuf> {
+        let kind = fs::symlink_metadata(path).ok()?.file_type();
+        if kind.is_symlink() {
+            let real = fs::canonicalize(path).ok()?;
+            let is_socket = fs::symlink_metadata(&real).ok()?.file_type().is_socket();
+            return Some(real).filter(|real| is_socket && is_reachable(real));
+        }
+        let (directory, name) = (path.parent()?, path.file_name()?);
+        if !kind.is_socket() {
+            return None;
+        }
+        if !self.0.contains_key(directory) {
+            let real = fs::canonicalize(directory).ok();
+            let real = real.filter(|real| is_reachable(&real.join(name)));
+            self.0.insert(directory.to_owned(), real);
+        }
+        Some(self.0.get(directory)?.as_ref()?.join(name))
+    }
 }
 
 /// The width of the columns between the first colon of a line and its inode, blanks included:
@@ -63,5 +85,23 @@ mod tests {
         let path = directory.path().canonicalize().unwrap().join("s");
         let _listener = std::os::unix::net::UnixListener::bind(&path).unwrap();
         assert!(bound().contains(&path));
+    }
+
+    #[test]
+    fn a_name_counts_by_what_it_leads_to_and_once() {
+        let directory = tempfile::tempdir().unwrap();
+        let top = directory.path().canonicalize().unwrap();
+        let _listener = std::os::unix::net::UnixListener::bind(top.join("s")).unwrap();
+        fs::write(top.join("file"), "").unwrap();
+        std::os::unix::fs::symlink("s", top.join("link")).unwrap();
+        std::os::unix::fs::symlink(&top, top.join("way")).unwrap();
+        std::os::unix::fs::symlink("file", top.join("to-file")).unwrap();
+        let mut directories = ReachableDirectories::default();
+        for name in ["s", "link", "way/s", "way/link"] {
+            assert_eq!(directories.socket(&top.join(name)), Some(top.join("s")), "{name}");
+        }
+        for name in ["file", "to-file", "gone", "gone/s"] {
+            assert_eq!(directories.socket(&top.join(name)), None, "{name}");
+        }
     }
 }
