@@ -19,8 +19,10 @@ mod policy_index;
 mod resolve_path;
 pub(crate) mod rule;
 mod script;
+mod shell_pattern;
 mod silent_commands;
 mod tokens;
+mod unset_variable;
 
 use std::ffi::OsStr;
 use std::io::Read as _;
@@ -195,6 +197,7 @@ pub(crate) const HOST: HostLookup<'static> = HostLookup {
     link: &|path| std::fs::read_link(path).ok(),
     text: &short_text,
     there: &|path| path.symlink_metadata().is_ok(),
+    names: &names,
     runs: &|path| {
         path.metadata()
             .is_ok_and(|found| !found.is_file() || found.permissions().mode() & 0o111 != 0)
@@ -207,6 +210,14 @@ pub(crate) const HOST: HostLookup<'static> = HostLookup {
         near.map(|found| found.dev())
     },
 };
+
+/// Returns the names in `directory`, if they are not too many.
+fn names(directory: &Path) -> Vec<String> {
+    /// More than a shell's pattern is likely to stand for.
+    const MOST: usize = 4096;
+    let found = std::fs::read_dir(directory).into_iter().flatten().take(MOST).flatten();
+    found.map(|entry| entry.file_name().to_string_lossy().into_owned()).collect()
+}
 
 /// Returns whether mode and owner keep root from `path`, or from making it, where it has no capabilities. What
 /// the kernel shows of itself has other rules.

@@ -26,7 +26,10 @@ use super::policy_index::{AccessKind, PolicyIndex};
 use super::resolve_path::{HostLookup, resolve};
 use super::rule::DenialRule;
 use super::script::{self, ShellScript};
-use super::{CompletedRun, RunDenial, download, ends, network, silent_commands};
+use super::{
+    CompletedRun, RunDenial, download, ends, network, shell_pattern, silent_commands,
+    unset_variable,
+};
 
 /// A run, with its policy and command lines parsed.
 pub(super) struct FailureAnalysis<'a> {
@@ -38,6 +41,8 @@ pub(super) struct FailureAnalysis<'a> {
     script: ShellScript,
     /// The command ends with a script in a file.
     is_file: bool,
+    /// The line by which a shell told of the variable that it ended for.
+    unset: Option<String>,
     roles: PathRoles,
 }
 
@@ -60,7 +65,10 @@ impl<'a> FailureAnalysis<'a> {
             is_open.then(|| (look.text)(&path)).flatten()
         };
         let is_file = script::read_files(&mut script, &text);
-        Self { run, look, ground, lines, script, is_file, roles }
+        let stderr = ends(run.stderr.unwrap_or_default());
+        let unset = run.exit_code.and_then(|code| unset_variable::ending(&script, code, &stderr));
+        let unset = unset.map(str::to_owned);
+        Self { run, look, ground, lines, script, is_file, unset, roles }
     }
 
     /// Returns its policy as rules about paths.
@@ -78,7 +86,7 @@ impl<'a> FailureAnalysis<'a> {
 
     /// Returns the refusal that is the cause of the failure.
     pub(super) fn cause(&self) -> Option<FailureCause> {
-        let stderr = ends(self.run.stderr.unwrap_or_default());
+        let stderr = self.stderr();
         let alone = |denial| FailureCause { denial, also: Vec::new() };
         let noted = self.unreached_socket(&stderr).or_else(|| self.refused_change(&stderr));
         let told = self.told_in(&stderr, true);
@@ -101,6 +109,13 @@ impl<'a> FailureAnalysis<'a> {
         let found = found.or_else(unsaid);
         let quiet = || self.quiet(self.run.stderr.is_some().then_some(&stderr)).map(alone);
         found.or_else(quiet).or_else(|| self.found_no_service(&stderr).map(alone))
+    }
+
+    /// Returns stderr, without a line that only tells which variable was not set.
+    fn stderr(&self) -> String {
+        let stderr = ends(self.run.stderr.unwrap_or_default());
+        let Some(unset) = &self.unset else { return stderr };
+        stderr.lines().filter(|line| line != unset).map(|line| format!("{line}\n")).collect()
     }
 
     fn is_named(&self, denial: &RunDenial) -> bool {
@@ -130,7 +145,9 @@ impl<'a> FailureAnalysis<'a> {
                 let named = silent_commands::literals(word).into_iter();
                 named.flat_map(|(name, _)| real(&name)).any(|real| real == path)
             };
-            let exact = found.iter().any(|real| real == path) || in_code();
+            let expands =
+                |real: &PathBuf| shell_pattern::is_pattern(real) && real.parent() == Some(path);
+            let exact = found.iter().any(|real| real == path || expands(real)) || in_code();
             (exact || found.iter().any(|real| path.starts_with(real) || real.starts_with(path)))
                 .then_some(exact)
         };
@@ -149,7 +166,12 @@ impl<'a> FailureAnalysis<'a> {
     }
 
     fn deciders(&self) -> DecidingCommands<'_> {
-        deciding_commands::deciders(&self.script, self.run.exit_code.unwrap_or_default())
+        match &self.unset {
+            Some(line) => unset_variable::deciders(&self.script, line),
+            None => {
+                deciding_commands::deciders(&self.script, self.run.exit_code.unwrap_or_default())
+            }
+        }
     }
 
     /// Returns whether the command line redirects stderr to stdout.
@@ -251,6 +273,8 @@ impl<'a> FailureAnalysis<'a> {
         // What is not there cannot be removed outside either.
         let removes = complaint.words.contains("failed to remove");
         let here = complaint.paths.iter().filter(|path| !removes || self.is_there(path));
+        let here = here
+            .filter(|path| complaint.class != RefusalClass::Access || !self.means_nothing(path));
         let mut here: Vec<RunDenial> =
             here.filter_map(|path| self.at(path, said, complaint.class)).collect();
         if !here.is_empty() {

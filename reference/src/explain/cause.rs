@@ -178,7 +178,7 @@ pub(super) fn warns(line: &str) -> bool {
 
 /// Returns whether one of `lines` is the result of a checker or a test runner.
 pub(super) fn gives_verdict(lines: &[&str]) -> bool {
-    lines.iter().any(|line| is(&VERDICT, line))
+    lines.iter().any(|line| is(&VERDICT, line) && !line.contains(": *** ["))
 }
 
 /// Returns whether `line` says that a file could not be used: by the words for an errno, or others.
@@ -257,7 +257,10 @@ pub(super) fn decides(
         }
     };
     if candidates.is_empty() {
-        return !deciders.own.iter().all(|step| is_plain(step));
+        // One that looks at the status of others has it of them.
+        let of_others = deciders.own.iter().any(|step| step.takes_status);
+        let others = deciders.feeders.iter().filter(|_| of_others);
+        return !deciders.own.iter().chain(others).all(|step| is_plain(step));
     }
     let among = |list: &[&ScriptCommand], step: &ScriptCommand| {
         list.iter().any(|one| std::ptr::eq(*one, step))

@@ -36,6 +36,8 @@ pub(super) struct ParsedCommand {
     pub(super) then: FollowingOperator,
     /// Its stderr is discarded.
     pub(super) hushed: bool,
+    /// Its stderr goes where another stream of it goes.
+    pub(super) diverted: bool,
     /// Keywords that stood before it.
     pub(super) led: Vec<String>,
     /// It is a shell whose script was unfolded.
@@ -228,6 +230,7 @@ impl CommandParser<'_> {
             WordTarget::Nothing => {
                 let along = self.now.writes.iter().any(|to| to == NOTHING);
                 self.now.hushed |= self.of_stderr && along;
+                self.now.diverted |= self.of_stderr;
             }
         }
     }
@@ -363,6 +366,7 @@ fn split(line: &str, depth: usize, found: &mut Vec<ParsedCommand>) {
             }
             '|' => {
                 let is_or = chars.next_if_eq(&'|').is_some();
+                parser.now.diverted |= chars.next_if_eq(&'&').is_some();
                 let pipe = FollowingOperator::Pipe;
                 parser.end_command(if is_or { FollowingOperator::Or } else { pipe });
             }
@@ -388,6 +392,9 @@ fn hush_groups(found: &mut [ParsedCommand]) {
     let closes = |one: &ParsedCommand| one.words.is_empty();
     if let Some(end) = found.iter().rposition(|one| one.hushed && closes(one)) {
         found[..end].iter_mut().for_each(|one| one.hushed = true);
+    }
+    if let Some(end) = found.iter().rposition(|one| one.diverted && closes(one)) {
+        found[..end].iter_mut().for_each(|one| one.diverted = true);
     }
     let is_exec = |one: &ParsedCommand| one.words.len() == 1 && one.program() == "exec";
     if let Some(at) = found.iter().position(|one| one.hushed && is_exec(one)) {

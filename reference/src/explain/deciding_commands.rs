@@ -39,9 +39,16 @@ pub(super) fn deciders(script: &ShellScript, code: i32) -> DecidingCommands<'_> 
     let mut course =
         DeciderSearch { code, functions, found: DecidingCommands::default(), depth: 0 };
     course.script(script);
+    with_feeders(script, course.found)
+}
+
+/// Returns `found` without commands that are in it twice, and with those of `script` that made their input.
+pub(super) fn with_feeders<'a>(
+    script: &'a ShellScript,
+    mut found: DecidingCommands<'a>,
+) -> DecidingCommands<'a> {
     let mut all = Vec::new();
     collect(script, &mut all);
-    let DeciderSearch { mut found, .. } = course;
     let mut seen: Vec<*const ScriptCommand> = Vec::new();
     let mut is_new = |step: &&ScriptCommand| {
         let step: *const ScriptCommand = *step;
@@ -69,6 +76,8 @@ fn collect_guards<'a>(script: &'a ShellScript, found: &mut Vec<GuardedAssignment
         match node {
             ScriptNode::Step(step) if step.words.is_empty() => {
                 found.extend(before.iter().map(|guard| (step, *guard)));
+                // What a variable is given decides by its status, too.
+                step.inner.iter().for_each(|script| collect(script, &mut before));
             }
             ScriptNode::Step(step) => before.push(step),
             ScriptNode::Group(script) | ScriptNode::Function(_, script) => {
@@ -216,6 +225,7 @@ fn feed<'a>(
 
 fn works_with(one: &ScriptCommand, other: &ScriptCommand) -> bool {
     let words = || one.words.iter().skip(1).chain(&one.files);
+    let used = || words().chain(&one.values);
     let mut inner = Vec::new();
     one.inner.iter().for_each(|line| collect(line, &mut inner));
     if inner.iter().any(|step| std::ptr::eq(*step, other)) {
@@ -223,7 +233,7 @@ fn works_with(one: &ScriptCommand, other: &ScriptCommand) -> bool {
     }
     let named = |name: &String| {
         let forms = [format!("${name}"), format!("${{{name}")];
-        words().any(|word| forms.iter().any(|form| word.contains(form)))
+        used().any(|word| forms.iter().any(|form| word.contains(form)))
     };
     let is_name = |word: &&String| {
         let plain = !word.starts_with(['-', '$', '+']) && *word != "/dev/null";
@@ -241,7 +251,17 @@ fn works_with(one: &ScriptCommand, other: &ScriptCommand) -> bool {
             .opens
             .iter()
             .any(|number| one.copies.iter().chain(&one.words).any(|w| w == number));
-    opens || other.sets.iter().any(named) || makes.filter(is_name).any(shares)
+    opens
+        || other.sets.iter().chain(read_into(other)).any(named)
+        || makes.filter(is_name).any(shares)
+}
+
+/// The variables that `step` gives what it reads, if it is the shell's own command for that.
+fn read_into(step: &ScriptCommand) -> &[String] {
+    match step.program() {
+        "read" | "mapfile" | "readarray" => &step.words[1..],
+        _ => &[],
+    }
 }
 
 impl<'a> DeciderSearch<'a> {
@@ -322,11 +342,54 @@ impl<'a> DeciderSearch<'a> {
         for (at, pipeline) in pipelines.iter().enumerate() {
             let joint = pipeline.last().map_or(CommandConnector::Then, |(_, joint)| *joint);
             let after = pipelines.get(at + 1..).unwrap_or_default();
-            if joint == CommandConnector::Or && !self.is_answered_for(after) {
+            let before = at.checked_sub(1).and_then(|at| pipelines[at].last());
+            let is_handler = before.is_some_and(|(_, joint)| *joint == CommandConnector::Or)
+                && matches!(pipeline, [(node, _)] if self.ends_itself(node));
+            if joint == CommandConnector::Or && !self.is_answered_for(after) || is_handler {
                 continue;
             }
             self.pipeline(pipeline, pipefail);
         }
+    }
+
+    /// Returns whether `node`, which is run for what another did, ends with a status of its own that is the exit
+    /// code, whatever is refused to it.
+    fn ends_itself(&self, node: &ScriptNode) -> bool {
+        match node {
+            ScriptNode::Group(script) => self.ends_so(script),
+            ScriptNode::Step(step) => {
+                let mut made = self.functions.iter().rev();
+                made.find(|(name, _)| *name == step.program())
+                    .is_some_and(|(_, body)| self.ends_so(body))
+            }
+            _ => false,
+        }
+    }
+
+    fn ends_so(&self, script: &ShellScript) -> bool {
+        let last = script.parts.last().map(|(node, _)| node);
+        let code = match last {
+            Some(ScriptNode::Group(inner)) => {
+                return script.parts.len() == 1 && self.ends_so(inner);
+            }
+            Some(node) => exit_of(node),
+            None => None,
+        };
+        ends_regardless(script) && code == Some(ExitAction::With(self.code))
+    }
+
+    /// Returns whether `body`, which a condition chose, ends with a status of its own that is the exit code.
+    fn is_chosen_end(&self, body: &ShellScript) -> bool {
+        let does = |(node, _): &(ScriptNode, CommandConnector)| match node {
+            ScriptNode::Step(step) => !succeeds(step) && exit_of(node).is_none(),
+            _ => true,
+        };
+        let calls = || {
+            let [before @ .., (last, _)] = &body.parts[..] else { return false };
+            let joint = before.last().map_or(CommandConnector::Then, |(_, joint)| *joint);
+            joint == CommandConnector::Then && !body.errexit && self.ends_itself(last)
+        };
+        self.ends_so(body) && body.parts.iter().any(does) || calls()
     }
 
     /// Returns whether the commands that run after a failure pass the failure on.
@@ -380,13 +443,15 @@ impl<'a> DeciderSearch<'a> {
             ScriptNode::Step(step) => self.step(step),
             ScriptNode::Group(script) => self.script(script),
             ScriptNode::Choice { asked, done } => {
-                for script in asked {
-                    let mut steps = Vec::new();
-                    collect(script, &mut steps);
-                    steps.retain(|step| step.program() != NEGATION);
-                    self.found.feeders.extend(steps);
-                }
-                done.iter().for_each(|script| self.script(script));
+                let (chosen, others): (Vec<_>, Vec<_>) =
+                    done.iter().partition(|script| !asked.is_empty() && self.is_chosen_end(script));
+                let mut steps = Vec::new();
+                asked.iter().for_each(|script| collect(script, &mut steps));
+                steps.retain(|step| step.program() != NEGATION);
+                let to =
+                    if chosen.is_empty() { &mut self.found.feeders } else { &mut self.found.own };
+                to.extend(steps);
+                others.into_iter().for_each(|script| self.script(script));
             }
             ScriptNode::Function(..) => {}
         }
@@ -513,6 +578,18 @@ mod tests {
     #[case("a || { echo no; exit 3; }; b", 3, "a b|")]
     #[case("a || { echo no; }; b", 3, "b|")]
     #[case("a || (echo no; exit 3)", 3, "a|")]
+    #[case("a || { b; exit 3; }", 3, "a|")]
+    #[case("a || { b; exit 3; }", 1, "b|")]
+    #[case("a || { b; false; }", 1, "a false|")]
+    #[case("die() { b > f; exit 3; }; a || die no", 3, "a|")]
+    #[case("die() { b > f; false; }; a || die no", 1, "a false|")]
+    #[case("if ! a; then b; exit 3; fi", 3, "a|")]
+    #[case("if ! a; then b; exit 3; fi", 1, "b|a")]
+    #[case("die() { b; exit 3; }; if ! a; then die; fi", 3, "a|")]
+    #[case("case x in a) b; exit 3;; esac", 3, "a b|")]
+    #[case("x=$(a) || die=1; [ -z \"$die\" ] || { echo $x; exit 1; }", 1, "[| a")]
+    #[case("m=$(a) || e=\"$e $m\"; [ -z \"$e\" ]", 1, "[| a ")]
+    #[case("read x < f; [ -n \"$x\" ]", 1, "[|read")]
     #[case("a | b", 1, "b|a")]
     #[case("set -o pipefail; a | b", 1, "a b|")]
     #[case("bash -o pipefail -c 'a | b'", 1, "a b|")]

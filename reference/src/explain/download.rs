@@ -94,6 +94,15 @@ pub(super) fn of_recipe(stderr: &str) -> Option<i32> {
     MAKE.as_ref()?.captures_iter(stderr).next()?.get(1)?.as_str().parse().ok()
 }
 
+/// Where make says that a recipe failed: the line of its file.
+static PLACE: LazyLock<Option<Regex>> =
+    LazyLock::new(|| Regex::new(r"^g?make(?:\[[0-9]+\])?: \*\*\* \[[^:\]]+:([0-9]+): ").ok());
+
+/// Returns the line of its file at which the recipe begins of which make says in `said` that it failed.
+pub(super) fn recipe_line(said: &str) -> Option<usize> {
+    PLACE.as_ref()?.captures(said)?.get(1)?.as_str().parse().ok()
+}
+
 #[cfg(test)]
 mod tests {
     use super::super::command_parser::of_line;

@@ -145,7 +145,7 @@ fn named(name: &str) -> Option<RefusalClass> {
 }
 
 /// Messages of programs that give one reason, or none, for every failure to use a file.
-const UNREASONED: [&str; 10] = [
+const UNREASONED: [&str; 12] = [
     "unable to access jarfile",
     "cannot find or open",
     "not a git repository:",
@@ -156,6 +156,8 @@ const UNREASONED: [&str; 10] = [
     "failed to load external entity",
     " is unavailable",
     "bad file descriptor",
+    "no match:",
+    "no matches found:",
 ];
 
 /// Finds the message in `line` that a file could not be used, without a reason, and its position.

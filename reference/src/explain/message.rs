@@ -68,7 +68,7 @@ pub(super) fn read(line: &str) -> Option<RefusalMessage> {
     let line = line.trim_end();
     let (class, at) = errno_messages::find(line).or_else(|| errno_messages::unreasoned(line))?;
     let said = &line[at.clone()];
-    let mut found = match ["cd to", "open file", "jarfile", "or open"]
+    let mut found = match ["cd to", "open file", "jarfile", "or open", "match:", "found:"]
         .iter()
         .any(|end| said.to_lowercase().ends_with(end))
     {

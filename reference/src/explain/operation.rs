@@ -198,6 +198,7 @@ pub(super) fn parts(one: &ParsedCommand) -> Vec<(Vec<String>, AccessKind)> {
         "gcc" | "cc" | "clang" | "sort" | "ld" | "rustc" | "go" => {
             found.push((option(&["-o", "--output"]), AccessKind::Write));
         }
+        "git" => found.extend(of_repositories(one)),
         "make" | "gmake" => found.push((option(&["-f", "--file"]), AccessKind::Read)),
         "patch" => found.extend(patched(operands, option(&["-i", "--input"]))),
         "wget" => found.push((option(&["-O", "--output-document", "-P"]), AccessKind::Write)),
@@ -210,6 +211,28 @@ pub(super) fn parts(one: &ParsedCommand) -> Vec<(Vec<String>, AccessKind)> {
         _ => {}
     }
     found
+}
+
+/// Returns the repositories on the host that a command of git names: it makes or changes the last, or reads them.
+fn of_repositories(one: &ParsedCommand) -> Vec<(Vec<String>, AccessKind)> {
+    let verb = one.git_subcommand().unwrap_or_default();
+    let behind = one.operands().skip_while(|word| *word != verb).skip(1);
+    let is_path = |word: &&str| word.contains('/') && !word.contains("://") && !word.contains(':');
+    let of_url = |word: &str| word.strip_prefix("file://").unwrap_or(word).to_owned();
+    match verb {
+        "clone" => {
+            let named: Vec<String> = behind.map(of_url).collect();
+            let is_local = named.first().is_some_and(|from| is_path(&from.as_str()));
+            let from = named.iter().take(1).filter(|_| is_local).cloned().collect();
+            let to = named.into_iter().skip(1).take(1).collect();
+            vec![(to, AccessKind::Write), (from, AccessKind::Read)]
+        }
+        "fetch" | "pull" | "ls-remote" => {
+            let from = behind.take(1).map(of_url).filter(|word| is_path(&word.as_str()));
+            vec![(from.collect(), AccessKind::Read)]
+        }
+        _ => Vec::new(),
+    }
 }
 
 /// Returns whether a compressor writes to its stdout alone, or only lists or tests.
@@ -318,6 +341,10 @@ mod tests {
     #[case("gunzip -c /etc/x", "/etc/x", AccessKind::Read)]
     #[case("gzip -kf /etc/x", "/etc/x", AccessKind::Write)]
     #[case("ruby -pi -e '$_.upcase!' /etc/x", "/etc/x", AccessKind::Write)]
+    #[case("git clone -q /etc/x y", "/etc/x", AccessKind::Read)]
+    #[case("git clone -q a /etc/x", "/etc/x/.git", AccessKind::Write)]
+    #[case("git fetch file:///etc/x main", "/etc/x", AccessKind::Read)]
+    #[case("git fetch origin topic/x", "/w/topic/x", AccessKind::Unknown)]
     #[case("./gen", "/etc/x", AccessKind::Unknown)]
     fn a_path_has_a_part(#[case] line: &str, #[case] path: &str, #[case] op: AccessKind) {
         let roles = PathRoles::new(&of_line(line), "/w".as_ref(), &|_| None);

@@ -19,6 +19,8 @@ pub(crate) struct HostLookup<'a> {
     pub(crate) text: &'a dyn Fn(&Path) -> Option<String>,
     /// Returns whether a path exists.
     pub(crate) there: &'a dyn Fn(&Path) -> bool,
+    /// Returns the names in a directory.
+    pub(crate) names: &'a dyn Fn(&Path) -> Vec<String>,
     /// Returns whether a path can be executed or entered by some user.
     pub(crate) runs: &'a dyn Fn(&Path) -> bool,
     /// Tells whether this user may write in a directory.

@@ -28,6 +28,8 @@ pub(super) struct ScriptCommand {
     pub(super) words: Vec<String>,
     /// Names that are assigned before it.
     pub(super) sets: Vec<String>,
+    /// The values that these are given.
+    pub(super) values: Vec<String>,
     /// Files that it is redirected to or from.
     pub(super) files: Vec<String>,
     /// Descriptors that its redirections open.
@@ -313,9 +315,11 @@ impl ScriptReader<'_> {
                     let place = pipeline_place(text);
                     step.takes_status |= text.contains("$?") || place.is_some();
                     step.place = place.or(step.place);
-                    let name = assigned(text).filter(|_| step.words.is_empty());
-                    match name {
-                        Some(name) => step.sets.push(name.to_owned()),
+                    match assigned(text).filter(|_| step.words.is_empty()) {
+                        Some((name, value)) => {
+                            step.sets.push(name.to_owned());
+                            step.values.push(value.to_owned());
+                        }
                         None => step.words.push(text.clone()),
                     }
                     self.at += 1;
@@ -362,12 +366,12 @@ fn pipeline_place(word: &str) -> Option<usize> {
     index.map_or(Some(0), |index| index.parse().ok())
 }
 
-/// The name that `word` assigns.
-fn assigned(word: &str) -> Option<&str> {
-    let (name, _) = word.split_once('=')?;
+/// The name that `word` assigns, and the value.
+fn assigned(word: &str) -> Option<(&str, &str)> {
+    let (name, value) = word.split_once('=')?;
     let name = name.strip_suffix('+').unwrap_or(name);
     let fits = !name.is_empty() && name.chars().all(|c| c.is_ascii_alphanumeric() || c == '_');
-    fits.then_some(name)
+    fits.then_some((name, value))
 }
 
 /// Programs that run the one that is named behind them.

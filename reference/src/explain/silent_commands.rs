@@ -10,7 +10,7 @@ use super::operation::{code, in_code, parts};
 use super::policy_index::AccessKind;
 
 /// Subcommands of git that write its index or history.
-const WRITING: [&str; 14] = [
+const WRITING: [&str; 16] = [
     "add",
     "am",
     "branch",
@@ -23,6 +23,8 @@ const WRITING: [&str; 14] = [
     "reset",
     "restore",
     "rm",
+    "stash",
+    "submodule",
     "switch",
     "tag",
 ];
@@ -83,7 +85,7 @@ fn attempted_accesses(
         literals(code).into_iter().filter(move |(path, op)| can_be(path, *op, asked))
     });
     let mut found: Vec<(String, AccessKind)> = in_code.collect();
-    if one.hushed || keeps_silent(one, status) {
+    if one.hushed || one.diverted || keeps_silent(one, status) {
         let named = parts(one).into_iter();
         found.extend(named.flat_map(|(paths, op)| paths.into_iter().map(move |path| (path, op))));
         let verb = one.git_subcommand().filter(|_| one.program() == "git");
@@ -171,6 +173,7 @@ mod tests {
     #[case("touch /o/x 2>/dev/null || exit 5", 5, "w /o/x")]
     #[case("touch /o/x 2>/dev/null || exit 5", 1, "")]
     #[case("cat /s/k 2>/dev/null", 1, "r /s/k")]
+    #[case("cat /s/k 2>&1", 1, "r /s/k")]
     #[case("git add a 2>/dev/null", 128, "w .git/index")]
     #[case(
         "node -e \"try{fs.writeFileSync('/o/x','a')}catch(e){process.exit(1)}\"",

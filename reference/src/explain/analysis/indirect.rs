@@ -9,6 +9,7 @@ use regex::Regex;
 use super::super::errno_messages::RefusalClass;
 use super::super::operation;
 use super::super::script::ScriptCommand;
+use super::super::shell_pattern;
 use super::super::silent_commands;
 use super::{
     AccessKind, DecidingCommands, DenialRule, FailureAnalysis, ParsedCommand, RefusalMessage,
@@ -107,6 +108,9 @@ impl FailureAnalysis<'_> {
                 }
                 return rule.and_then(|rule| denied(rule, "read", path));
             }
+            if let Some(denial) = self.unexpanded(&path, written) {
+                return Some(denial);
+            }
             // The missing path was to be made where the sandbox does not even have its directory.
             let hidden = |parent: &Path| there(parent) && self.ground.lacks(parent).is_some();
             let above = || path.ancestors().skip(1).find(|parent| there(parent));
@@ -130,6 +134,44 @@ impl FailureAnalysis<'_> {
                 .filter(|_| fits);
             refused.and_then(|(rule, _)| denied(rule, "write", path))
         })
+    }
+
+    /// Returns the denial behind a pattern that a shell left as it is: of the directory that has what it means.
+    fn unexpanded(&self, pattern: &Path, written: &str) -> Option<RunDenial> {
+        let meant = self.expanded(pattern)?;
+        let plain = pattern.iter().take_while(|part| !shell_pattern::is_pattern(Path::new(part)));
+        let around: PathBuf = plain.collect();
+        let op = match self.roles.access_to(pattern, written) {
+            AccessKind::Write => AccessKind::Write,
+            _ => AccessKind::Read,
+        };
+        let refuses = |path: &Path, op| self.ground.refuses(path, op, RefusalClass::Access);
+        let mut refused = [around, meant].into_iter().filter_map(|path| {
+            let hidden = self.ground.lacks(&path).is_some();
+            (hidden || refuses(&path, AccessKind::Read).is_some()).then_some(())?;
+            let (rule, op) = refuses(&path, op)?;
+            Some((rule, op, path))
+        });
+        let (rule, op, path) = refused.next()?;
+        let op = Some(if op == AccessKind::Write { "write" } else { "read" });
+        Some(RunDenial { rule, op, path: Some(path), what: None })
+    }
+
+    /// Returns the first path of the host that `pattern` means, if it is one.
+    pub(super) fn expanded(&self, pattern: &Path) -> Option<PathBuf> {
+        let is_one = shell_pattern::is_pattern(pattern) && !(self.look.there)(pattern);
+        is_one.then(|| shell_pattern::expand(pattern, self.look)).flatten()
+    }
+
+    /// Returns whether `written` is a pattern that was to be read, and means nothing on the host either.
+    pub(super) fn means_nothing(&self, written: &str) -> bool {
+        let is_one = |path: &PathBuf| {
+            shell_pattern::is_pattern(path)
+                && self.roles.access_to(path, written) != AccessKind::Write
+        };
+        let real = self.meanings(written);
+        let is_there = |path: &PathBuf| (self.look.there)(path) || self.expanded(path).is_some();
+        real.iter().all(is_one) && !real.iter().any(is_there)
     }
 
     /// Returns whether the calls behind a Java exception are those that make a file or directory.

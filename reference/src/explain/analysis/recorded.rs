@@ -47,13 +47,15 @@ impl FailureAnalysis<'_> {
         let counts = |change: &&RefusedChange| {
             let path = &change.place;
             let optional = is_optional(self.ground.beyond_common(path));
-            let fits = match self.fate(change.fate, change.status) {
+            let known = self.fate(change.fate, change.status);
+            let fits = match known.filter(|_| !answers_apart(change)) {
                 Some(ProcessFate::Apart) => false,
                 Some(ProcessFate::FailedLast) if self.gives_no_reason(stderr) => {
                     !handlers.pass_over(change.program.as_deref())
                 }
                 Some(_) if !gives_result && handlers.say(&of_refusal(&lines), &is_it(path)) => true,
-                fate => self.is_borne_out(path, stderr, fate.is_some()),
+                Some(ProcessFate::Failed) if self.is_of_failed_recipe(path) => true,
+                fate => self.is_borne_out(change, stderr, fate.is_some()),
             };
             let noted = path != Path::new(MOUNTS) || output.contains(MOUNTS);
             fits && noted && (!optional || self.is_wanted(change, &lines))
@@ -103,7 +105,8 @@ impl FailureAnalysis<'_> {
     /// result of its own work, did not fail for it. A command that names the path did, if it is known to have
     /// `failed`, and so did one that only looks at it. If the output says nothing, and another program was
     /// started since, the command must name the path.
-    fn is_borne_out(&self, path: &Path, stderr: &str, failed: bool) -> bool {
+    fn is_borne_out(&self, change: &RefusedChange, stderr: &str, failed: bool) -> bool {
+        let path = change.place.as_path();
         let stdout = ends(self.run.stdout);
         let (told, shown) = (lines(stderr), lines(&stdout));
         let is_about = |step: &&&ScriptCommand| {
@@ -132,8 +135,25 @@ impl FailureAnalysis<'_> {
                 let warns = cause::warns(output[at]) && cause::gives_verdict(&shown);
                 !warns && !cause::is_passed_over(output, at)
             }),
-            None => silent && (named || !failed && stdout.trim().is_empty()),
+            None => {
+                let is_bare = || stdout.trim().is_empty();
+                silent && (named || is_bare() && (!failed || self.is_of_git(change)))
+            }
         }
+    }
+
+    /// Returns whether the recipe that make says has failed, and not why, names `path`.
+    fn is_of_failed_recipe(&self, path: &Path) -> bool {
+        let mut failed = self.failed_recipes().into_iter().flat_map(|one| one.words);
+        failed.any(|word| names(path, &word))
+    }
+
+    /// Returns whether git itself, which does not go on without what it was to write, was refused `change` by one
+    /// of its commands that decided.
+    fn is_of_git(&self, change: &RefusedChange) -> bool {
+        let program = change.program.as_deref();
+        program.is_some_and(|name| name == "git" || name.starts_with("git-"))
+            && self.is_program_of_decider(program) == Some(true)
     }
 
     /// Returns whether the refused process can have decided: by the path where a command names it, else by its
@@ -196,6 +216,13 @@ impl FailureAnalysis<'_> {
         let by_errno = self.run.exit_code == Some(256 - change.errno as i32);
         change.fate.is_some() && (begins("go") || begins("npm") && by_errno)
     }
+}
+
+/// Returns whether a refused process tells the one that it works for of its failure in its answer, and not by
+/// its status. The kernel cuts its name.
+fn answers_apart(change: &RefusedChange) -> bool {
+    let cut = "git-receive-pac";
+    change.program.as_deref().is_some_and(|name| name.starts_with(cut))
 }
 
 /// Returns whether `line` has the file name of `path` as a word.

@@ -6,8 +6,10 @@ use std::path::PathBuf;
 use super::super::errno_messages::RefusalClass;
 use super::super::error_handlers::ErrorHandlers;
 use super::super::script::ScriptCommand;
-use super::super::{operation, silent_commands};
-use super::{AccessKind, DecidingCommands, FailureAnalysis, RunDenial, of_line, resolve};
+use super::super::{download, operation, silent_commands};
+use super::{
+    AccessKind, DecidingCommands, FailureAnalysis, ParsedCommand, RunDenial, ends, of_line, resolve,
+};
 
 /// The files that are read of one run.
 const MOST: usize = 8;
@@ -81,15 +83,44 @@ impl FailureAnalysis<'_> {
         let named = texts.iter().flat_map(|(kind, text)| match kind {
             SourceKind::Code if handlers.catch() => silent_commands::literals(text),
             SourceKind::Code => Vec::new(),
-            SourceKind::Recipe => silent_commands::paths(&of_line(text), code, &|_| false, None),
+            SourceKind::Recipe => {
+                let failed = self.failed_recipe(text);
+                let failed = silent_commands::paths(&failed, code, &|_| false, None);
+                let all = silent_commands::paths(&of_line(text), code, &|_| false, None);
+                failed.into_iter().chain(all).collect()
+            }
         });
         let mut read = named.filter(|(_, op)| *op == AccessKind::Read);
         read.find_map(|(path, _)| self.unread(&path))
     }
 
+    /// Returns the commands of recipes that make says have failed, where what they said is cut off.
+    pub(super) fn failed_recipes(&self) -> Vec<ParsedCommand> {
+        let texts = self.source_texts().into_iter();
+        let recipes = texts.filter(|(kind, _)| *kind == SourceKind::Recipe);
+        recipes.flat_map(|(_, text)| self.failed_recipe(&text)).collect()
+    }
+
+    /// Returns the commands of the recipe in `text` that make says has failed, where what they said is cut off.
+    fn failed_recipe(&self, text: &str) -> Vec<ParsedCommand> {
+        let stdout = ends(self.run.stdout);
+        let stderr = ends(self.run.stderr.unwrap_or_default());
+        if !self.gives_no_reason(&stderr) {
+            return Vec::new();
+        }
+        let said = stdout.lines().chain(stderr.lines()).filter_map(download::recipe_line).last();
+        let recipe = said.and_then(|number| text.lines().nth(number.checked_sub(1)?));
+        let recipe = recipe.and_then(|recipe| recipe.strip_prefix('\t')).unwrap_or_default();
+        let mut found = of_line(recipe.trim_start_matches(['@', '+', '-']));
+        found.iter_mut().for_each(|one| one.diverted = true);
+        found
+    }
+
     /// Returns the denial of a read of `path`, if the host has it.
     pub(super) fn unread(&self, path: &str) -> Option<RunDenial> {
-        let mut real = self.meanings(path).into_iter().filter(|real| (self.look.there)(real));
+        let real = self.meanings(path).into_iter();
+        let real = real.map(|real| self.expanded(&real).unwrap_or(real));
+        let mut real = real.filter(|real| (self.look.there)(real));
         real.find_map(|real| {
             let refused = self.ground.refuses(&real, AccessKind::Read, RefusalClass::Access);
             let rule = refused.map(|(rule, _)| rule).or_else(|| self.ground.lacks(&real))?;

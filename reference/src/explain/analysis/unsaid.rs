@@ -97,7 +97,7 @@ impl FailureAnalysis<'_> {
         }
         // What was kept for a variable, or given to a test, ends no line itself.
         let decides = |one: &ParsedCommand| {
-            (one.hushed || ["test", "[", "[["].contains(&one.program()))
+            (one.hushed || one.diverted || ["test", "[", "[["].contains(&one.program()))
                 && one.then != FollowingOperator::Or
                 && own.iter().chain(&feeders).any(|step| step.words == one.words)
                 && !deciding_commands::ends_regardless(&self.script)
@@ -116,7 +116,7 @@ impl FailureAnalysis<'_> {
         let absent = |path: &str| {
             let real = resolve(self.run.cwd, path.as_ref(), true, self.look.link);
             let is_text = !path.contains(['/', '.']) && coded.iter().any(|it| it.contains(path));
-            !is_text && !(self.look.there)(&real)
+            !is_text && !(self.look.there)(&real) && self.expanded(&real).is_none()
         };
         // A file that does not exist cannot be read: its absence is the cause then.
         if unseen.iter().any(|(path, op)| *op == AccessKind::Read && absent(path)) {

@@ -121,7 +121,11 @@ impl PolicyIndex<'_> {
         if temporary && self.policy.tmp == TmpPolicy::None {
             return PolicyRemedy::TemporaryDirectories;
         }
-        let above = meant.path.ancestors().skip(1).find(|above| (look.there)(above));
+        let mut above = meant.path.ancestors().skip(1).filter(|above| (look.there)(above));
+        // What git writes in a repository comes with others of its files.
+        let is_git =
+            |above: &&Path| above.ends_with(".git") || above.extension() == Some("git".as_ref());
+        let above = above.clone().find(is_git).or_else(|| above.next());
         let directory = above.unwrap_or(Path::new("/")).to_owned();
         match directory.parent().is_some() && (look.may_write)(&directory) {
             true => PolicyRemedy::WritableRoot { directory, writes },
