@@ -19,6 +19,7 @@ mod policy_index;
 mod resolve_path;
 pub(crate) mod rule;
 mod script;
+mod shell_functions;
 mod shell_pattern;
 mod silent_commands;
 mod tokens;

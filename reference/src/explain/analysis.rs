@@ -27,8 +27,8 @@ use super::resolve_path::{HostLookup, resolve};
 use super::rule::DenialRule;
 use super::script::{self, ShellScript};
 use super::{
-    CompletedRun, RunDenial, download, ends, network, shell_pattern, silent_commands,
-    unset_variable,
+    CompletedRun, RunDenial, download, ends, network, shell_functions, shell_pattern,
+    silent_commands, unset_variable,
 };
 
 /// A run, with its policy and command lines parsed.
@@ -54,6 +54,7 @@ impl<'a> FailureAnalysis<'a> {
             Command::Shell(line) => script::parse(line),
             Command::Argv(argv) => script::of_argv(argv),
         };
+        shell_functions::inline(&mut script);
         let roles = PathRoles::new(&lines.concat(), run.cwd, look.link);
         let base = roles.bases.first().map_or(run.cwd, PathBuf::as_path);
         let ground = PolicyIndex::new(run, look.link);
@@ -197,6 +198,7 @@ impl<'a> FailureAnalysis<'a> {
                 || cause::compares(line)
                 || self.is_only_a_warning(&lines, at) && !fault!("explain.warnings")
                 || cause::is_shown(&deciders, after_shell(line), on_stderr)
+                || self.is_gone_on_after(&lines, at)
             {
                 continue;
             }
@@ -222,6 +224,15 @@ impl<'a> FailureAnalysis<'a> {
         let shown = ends(self.run.stdout);
         let result = || cause::gives_verdict(&self::lines(&shown));
         cause::is_passed_over(lines, at) || cause::warns(lines[at]) && result()
+    }
+
+    /// Returns whether line `at` is of an error handler that goes on, and the program has told of something else
+    /// since, or of a result.
+    pub(super) fn is_gone_on_after(&self, lines: &[&str], at: usize) -> bool {
+        let mut rest = lines.iter().skip(at + 1);
+        let later = rest.any(|line| !line.trim().is_empty() && !cause::passes_on(strip(line)));
+        let shown = || cause::gives_verdict(&self::lines(&ends(self.run.stdout)));
+        (later || shown()) && self.error_handlers().go_on_after(lines[at])
     }
 
     /// Returns whether `line` is part of the command line, and so is no message of the system.
@@ -296,7 +307,8 @@ impl<'a> FailureAnalysis<'a> {
         let nameless = !complaint.paths.iter().any(|path| path.contains('/') || path.contains('.'));
         if nameless && continues(line) {
             let beside = named_before(line, beside);
-            let near = beside.iter().flat_map(|line| message::mentioned(strip(line)));
+            let near = beside.iter().filter(|line| !is_position(line));
+            let near = near.flat_map(|line| message::mentioned(strip(line)));
             let words = beside.join(" ").to_lowercase();
             let said = match said {
                 AccessKind::Unknown => operation::said(complaint.class, &words),
@@ -398,6 +410,11 @@ fn continues(line: &str) -> bool {
         || line.starts_with("npm ")
         || line.contains("[Errno")
         || line.starts_with(CALL)
+}
+
+/// Returns whether `line` says where in the source code an error came up.
+fn is_position(line: &str) -> bool {
+    line.trim_start().starts_with("File \"") && line.contains(", line ")
 }
 
 /// The beginning of a message that only names its call: the line before it has the path.

@@ -327,6 +327,7 @@ fn shell(line: &str, depth: usize, found: &mut Vec<ParsedCommand>) {
     let begin = found.len();
     split(line, depth, found);
     hush_groups(&mut found[begin..]);
+    note_failures(&mut found[begin..]);
 }
 
 fn split(line: &str, depth: usize, found: &mut Vec<ParsedCommand>) {
@@ -384,6 +385,17 @@ fn split(line: &str, depth: usize, found: &mut Vec<ParsedCommand>) {
         }
     }
     parser.end_command(FollowingOperator::Other);
+}
+
+/// Takes the `||` from commands whose failure a variable notes: it is told later.
+fn note_failures(found: &mut [ParsedCommand]) {
+    for at in 1..found.len() {
+        let next = &found[at];
+        let notes = next.words.is_empty() && next.led.is_empty() && next.writes.is_empty();
+        if notes && found[at - 1].then == FollowingOperator::Or {
+            found[at - 1].then = FollowingOperator::Other;
+        }
+    }
 }
 
 /// Hushes the commands of brackets that are, and those behind an `exec` without a program that is. Where

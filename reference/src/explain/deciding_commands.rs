@@ -1,7 +1,7 @@
 //! The commands of a line that can have made its exit code ([`deciders`]), and the commands whose
 //! output these depend on. Pure.
 
-use super::script::{CommandConnector, NEGATION, ScriptCommand, ScriptNode, ShellScript};
+use super::script::{CASE, CommandConnector, NEGATION, ScriptCommand, ScriptNode, ShellScript};
 
 /// Commands that can be why a line ended as it did.
 #[derive(Debug, Default)]
@@ -63,6 +63,7 @@ pub(super) fn with_feeders<'a>(
     let mut pipelines = Vec::new();
     collect_pipelines(script, &mut pipelines);
     feed(&mut found, &all, &guards, &pipelines);
+    found.feeders.retain(|step| step.program() != CASE);
     found
 }
 
@@ -443,11 +444,12 @@ impl<'a> DeciderSearch<'a> {
             ScriptNode::Step(step) => self.step(step),
             ScriptNode::Group(script) => self.script(script),
             ScriptNode::Choice { asked, done } => {
-                let (chosen, others): (Vec<_>, Vec<_>) =
-                    done.iter().partition(|script| !asked.is_empty() && self.is_chosen_end(script));
                 let mut steps = Vec::new();
                 asked.iter().for_each(|script| collect(script, &mut steps));
                 steps.retain(|step| step.program() != NEGATION);
+                let asks = steps.iter().any(|step| step.program() != CASE);
+                let (chosen, others): (Vec<_>, Vec<_>) =
+                    done.iter().partition(|script| asks && self.is_chosen_end(script));
                 let to =
                     if chosen.is_empty() { &mut self.found.feeders } else { &mut self.found.own };
                 to.extend(steps);
@@ -587,6 +589,7 @@ mod tests {
     #[case("if ! a; then b; exit 3; fi", 1, "b|a")]
     #[case("die() { b; exit 3; }; if ! a; then die; fi", 3, "a|")]
     #[case("case x in a) b; exit 3;; esac", 3, "a b|")]
+    #[case("a || s=1; case $s in 1) exit 3;; esac", 3, "1 exit| a")]
     #[case("x=$(a) || die=1; [ -z \"$die\" ] || { echo $x; exit 1; }", 1, "[| a")]
     #[case("m=$(a) || e=\"$e $m\"; [ -z \"$e\" ]", 1, "[| a ")]
     #[case("read x < f; [ -n \"$x\" ]", 1, "[|read")]

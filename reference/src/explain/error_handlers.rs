@@ -70,6 +70,17 @@ impl ErrorHandlers {
         !self.handlers.is_empty() && !self.pass_over_all()
     }
 
+    /// Returns whether `line` is said by handlers that all go on.
+    pub(super) fn go_on_after(&self, line: &str) -> bool {
+        let says =
+            |handler: &&ErrorHandler| literals(&handler.body).any(|text| is_said(text, line));
+        let ends = |handler: &ErrorHandler| {
+            ENDING.as_ref().is_none_or(|ending| ending.is_match(&handler.body))
+        };
+        let mut saying = self.handlers.iter().filter(says).peekable();
+        !self.notes && saying.peek().is_some() && !saying.any(ends)
+    }
+
     /// Returns whether `output` has a message of a handler, and not of one for another file than that of which
     /// the name `is_it`.
     pub(super) fn say(&self, output: &str, is_it: &dyn Fn(&str) -> bool) -> bool {
@@ -227,6 +238,28 @@ mod tests {
     #[case::none("open('/o/x','w'); exit(1)", false)]
     fn what_handlers_pass_over(#[case] code: &str, #[case] due: bool) {
         assert_eq!(handlers(code).pass_over_all(), due, "{:?}", handlers(code));
+    }
+
+    #[rstest]
+    #[case(
+        "try: f()\nexcept OSError as e: print('no cache here', e)\ng()",
+        "no cache here: x",
+        true
+    )]
+    #[case("try: f()\nexcept OSError as e: print('no cache here', e)\ng()", "x", false)]
+    #[case(
+        "try: f()\nexcept OSError as e: print('no cache here'); exit(3)",
+        "no cache here",
+        false
+    )]
+    #[case("try{f()}catch(e){console.warn('cache off: '+e);g=1}", "cache off: x", true)]
+    #[case(
+        "try{f()}catch(e){console.warn('cache off: '+e);process.exitCode=1}",
+        "cache off: x",
+        false
+    )]
+    fn what_is_gone_on_after(#[case] code: &str, #[case] line: &str, #[case] due: bool) {
+        assert_eq!(handlers(code).go_on_after(line), due, "{:?}", handlers(code));
     }
 
     #[rstest]

@@ -237,8 +237,14 @@ impl ScriptReader<'_> {
                 self.choice("done")
             }
             "case" => {
+                let begin = self.at;
                 self.skip_to("in");
-                self.choice("esac")
+                let subject = case_of(&self.tokens[begin..self.at]);
+                let mut choice = self.choice("esac");
+                if let ScriptNode::Choice { asked, .. } = &mut choice {
+                    asked.extend(subject);
+                }
+                choice
             }
             _ => self.step(),
         }
@@ -345,6 +351,25 @@ impl ScriptReader<'_> {
         }
         unfolded(step, self.depth)
     }
+}
+
+/// The name of the command that stands for the word which a `case` looks at.
+pub(super) const CASE: &str = "case";
+
+/// Returns what a `case` with these `tokens` looks at, if that is a variable.
+fn case_of(tokens: &[ShellToken]) -> Option<ShellScript> {
+    let words = tokens.iter().filter_map(|token| match token {
+        ShellToken::Word { text, .. } => Some(text.clone()),
+        _ => None,
+    });
+    let words: Vec<String> = words.collect();
+    let takes_status = words.iter().any(|word| word.contains("$?"));
+    let step = ScriptCommand { words, takes_status, ..ScriptCommand::default() };
+    let is_variable = step.words.iter().any(|word| word.contains('$'));
+    is_variable.then(|| ShellScript {
+        parts: vec![(ScriptNode::Step(step), CommandConnector::Then)],
+        ..ShellScript::default()
+    })
 }
 
 /// The command that stands for a pipeline behind a `!` which failed: it succeeds in its place.

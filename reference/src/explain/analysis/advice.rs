@@ -10,7 +10,10 @@ use super::super::network;
 use super::super::operation;
 use super::super::policy_index::{MeantPath, PolicyRemedy};
 use super::super::script::ScriptCommand;
-use super::{DecidingCommands, DenialRule, FailureAnalysis, RunDenial, ends, resolve};
+use super::{
+    AccessKind, DecidingCommands, DenialRule, FailureAnalysis, RefusalClass, RunDenial, ends,
+    resolve,
+};
 use crate::policy::GIT_GRANT;
 use crate::policy::grant;
 
@@ -24,6 +27,9 @@ impl FailureAnalysis<'_> {
     /// Returns the change that would allow what `denial` is about.
     pub(in crate::explain) fn remedy(&self, denial: &RunDenial) -> PolicyRemedy {
         match denial.rule {
+            DenialRule::GitMetadata if self.edits_what_steers(denial) => {
+                PolicyRemedy::GitConfigGrant
+            }
             DenialRule::GitMetadata if self.is_named_otherwise(denial) => {
                 PolicyRemedy::GitGrant(None)
             }
@@ -67,6 +73,18 @@ impl FailureAnalysis<'_> {
         let around = written.iter().filter(|written| whole && path.starts_with(written));
         let around = || around.max_by_key(|written| written.components().count());
         below.or_else(around).unwrap_or(path).clone()
+    }
+
+    /// Returns whether the refused path is one that takes the place of a file beside it, which steers git.
+    fn edits_what_steers(&self, denial: &RunDenial) -> bool {
+        let steers = |path: &PathBuf| {
+            let refused = self.ground.refuses(path, AccessKind::Write, RefusalClass::Access);
+            let is_beside =
+                denial.path.as_ref().is_some_and(|refused| refused.parent() == path.parent());
+            is_beside && refused.is_some_and(|(rule, _)| rule == DenialRule::GitSteering)
+        };
+        let mut written = self.roles.written().iter().flat_map(|written| self.meanings(written));
+        self.commands().any(operation::edits_in_place) && written.any(|path| steers(&path))
     }
 
     /// Returns whether another command than git names the refused path.

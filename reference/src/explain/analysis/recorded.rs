@@ -133,7 +133,8 @@ impl FailureAnalysis<'_> {
         match about.peek() {
             Some(_) => about.any(|at| {
                 let warns = cause::warns(output[at]) && cause::gives_verdict(&shown);
-                !warns && !cause::is_passed_over(output, at)
+                let goes_on = || !silent && self.is_gone_on_after(output, at);
+                !warns && !cause::is_passed_over(output, at) && !goes_on()
             }),
             None => {
                 let is_bare = || stdout.trim().is_empty();

@@ -85,7 +85,9 @@ impl FailureAnalysis<'_> {
     /// Returns whether nothing is said, and what decided had its input of a download that had no route, of which
     /// the status was not passed on.
     fn is_fed_by_download(&self, stderr: &str) -> bool {
-        let silent = stderr.trim().is_empty() && ends(self.run.stdout).trim().is_empty();
+        let told = || self.says_what_it_was_told(stderr);
+        let silent =
+            (stderr.trim().is_empty() || told()) && ends(self.run.stdout).trim().is_empty();
         let feeders = self.deciders().feeders;
         silent
             && self.run.unrouted.iter().any(|one| {
@@ -106,10 +108,15 @@ impl FailureAnalysis<'_> {
             let program = one.program.as_deref().filter(|name| !operation::is_interpreter(name));
             !self.is_unrouted_apart(one) && self.is_program_of_decider(program) == Some(true)
         };
+        let told = lines(stderr);
+        let speaks_of_it = || {
+            let is_it = |at: &usize| network::is_of_network(told[*at]);
+            (0..told.len()).filter(is_it).any(|at| !self.is_gone_on_after(&told, at))
+        };
         let is_last = |one: &UnroutedProcess| {
             let said = || {
                 self.gives_no_reason(stderr)
-                    || stderr.lines().any(network::is_of_network)
+                    || speaks_of_it()
                     || self.error_handlers().say(stderr, &network::is_host)
             };
             let passes_over = || {

@@ -54,6 +54,11 @@ impl RunHandlers {
         self.code.pass_over_all()
     }
 
+    /// Returns whether code goes on after an error of which it says `line`.
+    pub(super) fn go_on_after(&self, line: &str) -> bool {
+        self.code.go_on_after(line)
+    }
+
     /// Returns whether `output` has what a handler says of a file that `is_it`, as far as that can be told.
     pub(super) fn say(&self, output: &str, is_it: &dyn Fn(&str) -> bool) -> bool {
         self.code.say(output, is_it) || self.lines.say(output, is_it)

@@ -59,7 +59,7 @@ impl FailureAnalysis<'_> {
 
     /// Returns whether `stderr` has nothing but words of the command line, which it gives as its own reason:
     /// those of an error handler, where code is run.
-    fn says_what_it_was_told(&self, stderr: &str) -> bool {
+    pub(super) fn says_what_it_was_told(&self, stderr: &str) -> bool {
         let mut all = stderr.lines().filter(|line| !line.trim().is_empty());
         if all.clone().next_back().is_some_and(download::had_nothing) {
             return true;
@@ -99,6 +99,8 @@ impl FailureAnalysis<'_> {
         let decides = |one: &ParsedCommand| {
             (one.hushed || one.diverted || ["test", "[", "[["].contains(&one.program()))
                 && one.then != FollowingOperator::Or
+                // The next command gets the same of it.
+                && one.program() != "tee"
                 && own.iter().chain(&feeders).any(|step| step.words == one.words)
                 && !deciding_commands::ends_regardless(&self.script)
         };
