@@ -160,10 +160,22 @@ impl<'a> FailureAnalysis<'a> {
     /// Returns the paths that `word` of the command line can mean.
     fn meanings(&self, word: &str) -> Vec<PathBuf> {
         let bases = self.roles.bases.iter();
+        let written = self.below_home(word);
         let both = bases.flat_map(|base| {
-            [true, false].map(|follows| resolve(base, word.as_ref(), follows, self.look.link))
+            [true, false].map(|follows| resolve(base, &written, follows, self.look.link))
         });
         both.collect()
+    }
+
+    /// Returns `written` with the home directory that the command has in the place of its signs.
+    fn below_home(&self, written: &str) -> PathBuf {
+        let set = self.run.policy.env.set.get("HOME").map(std::ffi::OsString::from);
+        let home = set.or_else(|| std::env::var_os("HOME"));
+        let below = ["~/", "$HOME/", "${HOME}/"].iter().find_map(|own| written.strip_prefix(own));
+        match (&home, below) {
+            (Some(home), Some(rest)) => Path::new(home).join(rest),
+            _ => Path::new(written).to_owned(),
+        }
     }
 
     fn deciders(&self) -> DecidingCommands<'_> {
@@ -242,6 +254,15 @@ impl<'a> FailureAnalysis<'a> {
             .to_argv()
             .iter()
             .any(|word| word.contains(line.trim()) || word.replace('\\', "").contains(line.trim()))
+            || self.is_said_by_function(line.trim())
+    }
+
+    /// Returns whether `line` is what a function was given to print.
+    fn is_said_by_function(&self, line: &str) -> bool {
+        let mut steps = Vec::new();
+        deciding_commands::collect(&self.script, &mut steps);
+        let mut said = steps.iter().filter(|step| ["echo", "printf"].contains(&step.program()));
+        said.any(|step| step.words.iter().skip(1).any(|word| word == line))
     }
 
     /// Returns whether a complaint is about a path that exists and that the policy leaves open.
@@ -329,13 +350,7 @@ impl<'a> FailureAnalysis<'a> {
 
     /// Returns the denial of the operation on `written`.
     fn at(&self, written: &str, said: AccessKind, class: RefusalClass) -> Option<RunDenial> {
-        let set = self.run.policy.env.set.get("HOME").map(std::ffi::OsString::from);
-        let home = set.or_else(|| std::env::var_os("HOME"));
-        let below = ["~/", "$HOME/", "${HOME}/"].iter().find_map(|own| written.strip_prefix(own));
-        let written = match (&home, below) {
-            (Some(home), Some(rest)) => Path::new(home).join(rest),
-            _ => Path::new(written).to_owned(),
-        };
+        let written = self.below_home(written);
         let text = written.to_string_lossy();
         for base in &self.roles.bases {
             for follows in [true, false] {

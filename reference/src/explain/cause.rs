@@ -205,7 +205,8 @@ const LOOKING: [&str; 6] = ["test", "[", "[[", "false", "exit", "return"];
 /// can have been refused to it.
 pub(super) fn is_plain(step: &ScriptCommand) -> bool {
     let known = SHOWING.contains(&step.program()) || LOOKING.contains(&step.program());
-    known && !step.files.iter().any(|file| file.contains('$') || file.contains("{}"))
+    let starts = step.words.iter().skip(1).any(|word| word.contains("system("));
+    known && !starts && !step.files.iter().any(|file| file.contains('$') || file.contains("{}"))
 }
 
 /// Returns whether all output on a stream is text that the deciding programs show as their job, and

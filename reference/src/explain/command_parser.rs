@@ -6,6 +6,8 @@ use std::str::Chars;
 
 use boxproof_cases::protocol::Command;
 
+use super::shell_functions;
+
 /// The maximum depth of nested shells that are unfolded.
 const DEEPEST: usize = 4;
 /// The number of bytes of a line that are parsed.
@@ -44,6 +46,8 @@ pub(super) struct ParsedCommand {
     pub(super) unfolded: bool,
     /// The text of a here-document.
     pub(super) document: Option<String>,
+    /// It is the name of a function that the commands behind it make.
+    pub(super) defines: bool,
 }
 
 impl ParsedCommand {
@@ -59,6 +63,19 @@ impl ParsedCommand {
             "false" => status == 1,
             _ => false,
         }
+    }
+
+    /// Returns the command as one of a function that is called with `arguments`.
+    fn called_with(&self, arguments: &[String], hushed: bool) -> Self {
+        let all = |words: &[String]| -> Vec<String> {
+            let words = words.iter().flat_map(|word| match shell_functions::is_all(word) {
+                true => arguments.to_vec(),
+                false => vec![shell_functions::placed(word, arguments)],
+            });
+            words.collect()
+        };
+        let (words, writes, reads) = (all(&self.words), all(&self.writes), all(&self.reads));
+        Self { words, writes, reads, hushed: self.hushed || hushed, ..self.clone() }
     }
 
     /// The program's name.
@@ -328,6 +345,9 @@ fn shell(line: &str, depth: usize, found: &mut Vec<ParsedCommand>) {
     split(line, depth, found);
     hush_groups(&mut found[begin..]);
     note_failures(&mut found[begin..]);
+    if found[begin..].iter().any(|one| one.defines) {
+        call_functions(found, begin);
+    }
 }
 
 fn split(line: &str, depth: usize, found: &mut Vec<ParsedCommand>) {
@@ -378,6 +398,10 @@ fn split(line: &str, depth: usize, found: &mut Vec<ParsedCommand>) {
                     parser.keep_document(&text);
                 }
             }
+            '(' if chars.peek() == Some(&')') => {
+                parser.now.defines = true;
+                parser.end_command(FollowingOperator::Other);
+            }
             ';' | '&' | '\n' | '(' | ')' | '`' => parser.end_command(FollowingOperator::Other),
             '$' if chars.peek() == Some(&'(') => parser.end_word(),
             c if c.is_whitespace() => parser.end_word(),
@@ -385,6 +409,45 @@ fn split(line: &str, depth: usize, found: &mut Vec<ParsedCommand>) {
         }
     }
     parser.end_command(FollowingOperator::Other);
+}
+
+/// Puts the commands of functions in the place of calls, from `begin` on, with the arguments that these give.
+fn call_functions(found: &mut Vec<ParsedCommand>, begin: usize) {
+    let mut known: Vec<(String, Vec<ParsedCommand>)> = Vec::new();
+    let all = found.split_off(begin);
+    let calls = all.iter().filter(|one| !one.defines).map(|one| one.program().to_owned());
+    let calls: Vec<String> = calls.collect();
+    let mut rest = all.into_iter().peekable();
+    while let Some(one) = rest.next() {
+        let (name, arguments) = (one.program().to_owned(), one.words.get(1..).unwrap_or_default());
+        if one.defines && rest.peek().is_some_and(|next| next.is_led_by("{")) {
+            let mut body = Vec::new();
+            let mut depth = 0;
+            while let Some(inner) = rest.next() {
+                let led = |word| inner.led.iter().filter(|led| *led == word).count();
+                depth += led("{");
+                depth = depth.saturating_sub(led("}"));
+                body.push(inner);
+                if depth == 0 {
+                    break;
+                }
+            }
+            if !calls.contains(&name) {
+                found.extend(body.iter().cloned());
+            }
+            known.push((name, body));
+        } else if let Some((_, body)) = known.iter().rev().find(|(known, _)| *known == name) {
+            let hushed = one.hushed;
+            let mut called: Vec<ParsedCommand> =
+                body.iter().map(|inner| inner.called_with(arguments, hushed)).collect();
+            if let Some(last) = called.last_mut() {
+                last.then = one.then;
+            }
+            found.extend(called);
+        } else {
+            found.push(one);
+        }
+    }
 }
 
 /// Takes the `||` from commands whose failure a variable notes: it is told later.
@@ -449,6 +512,8 @@ mod tests {
     #[case("a >/dev/null 2>&1", "a hushed")]
     #[case("a >/dev/null", "a")]
     #[case("a 2>f", "a hushed")]
+    #[case("f() { a; }; b", "a {,b")]
+    #[case("f() { a; }; f || b", "a {,b")]
     #[case("sh -c 'a | b' || c", "a pipe,b or,sh or,c")]
     fn what_stands_between_commands_is_kept(#[case] line: &str, #[case] due: &str) {
         let shown = |one: ParsedCommand| {

@@ -17,6 +17,8 @@ pub(super) struct DecidingCommands<'a> {
 enum ExitAction {
     /// The given status.
     With(i32),
+    /// A failure of a function, of which its caller may make another.
+    Failure,
     /// The status of the command before, or an unknown one.
     Unknown,
 }
@@ -28,6 +30,9 @@ struct DeciderSearch<'a> {
     /// The number of functions that are being expanded.
     depth: usize,
 }
+
+/// Programs that change files, and give nothing to the next command of a pipeline.
+const MUTE: [&str; 9] = ["cp", "mv", "rm", "ln", "touch", "mkdir", "rmdir", "chmod", "install"];
 
 /// The maximum depth of nested functions that are expanded.
 const DEEPEST: usize = 8;
@@ -233,7 +238,7 @@ fn works_with(one: &ScriptCommand, other: &ScriptCommand) -> bool {
         return true;
     }
     let named = |name: &String| {
-        let forms = [format!("${name}"), format!("${{{name}")];
+        let forms = [format!("${name}"), format!("${{{name}"), format!("${{#{name}")];
         used().any(|word| forms.iter().any(|form| word.contains(form)))
     };
     let is_name = |word: &&String| {
@@ -287,15 +292,14 @@ impl<'a> DeciderSearch<'a> {
             lists.retain(|list| !in_background(list));
         }
         let Some((last, before)) = lists.split_last() else { return };
+        let all = before;
         let before = match last {
             [(node, _)] => kept_for(node, before),
             _ => before.to_vec(),
         };
-        if waits(last) {
-            before
-                .iter()
-                .filter(|list| in_background(list))
-                .for_each(|list| self.list(list, false));
+        let is_exit = matches!(last, [(node, _)] if exit_of(node).is_some());
+        if waits(last) || is_exit && before.iter().any(|list| waits(list)) {
+            all.iter().filter(|list| in_background(list)).for_each(|list| self.list(list, false));
         }
         // One that ends it with this very code is why.
         let ending: Vec<_> = before.iter().filter(|list| self.ends_in(list)).copied().collect();
@@ -320,7 +324,8 @@ impl<'a> DeciderSearch<'a> {
     fn ends(&self, node: &ScriptNode) -> bool {
         match node {
             ScriptNode::Step(_) => exit_of(node).is_some_and(|exit| {
-                matches!(exit, ExitAction::Unknown) || exit == ExitAction::With(self.code)
+                exit == ExitAction::With(self.code)
+                    || matches!(exit, ExitAction::Unknown | ExitAction::Failure)
             }),
             ScriptNode::Group(script) => script.parts.iter().any(|(node, _)| self.ends(node)),
             ScriptNode::Choice { done, .. } => {
@@ -376,13 +381,16 @@ impl<'a> DeciderSearch<'a> {
             Some(node) => exit_of(node),
             None => None,
         };
-        ends_regardless(script) && code == Some(ExitAction::With(self.code))
+        let is_it = code == Some(ExitAction::With(self.code)) || code == Some(ExitAction::Failure);
+        ends_regardless(script) && is_it
     }
 
     /// Returns whether `body`, which a condition chose, ends with a status of its own that is the exit code.
     fn is_chosen_end(&self, body: &ShellScript) -> bool {
         let does = |(node, _): &(ScriptNode, CommandConnector)| match node {
-            ScriptNode::Step(step) => !succeeds(step) && exit_of(node).is_none(),
+            ScriptNode::Step(step) => {
+                !step.files.is_empty() || !succeeds(step) && exit_of(node).is_none()
+            }
             _ => true,
         };
         let calls = || {
@@ -398,7 +406,7 @@ impl<'a> DeciderSearch<'a> {
         let Some([(node, _), ..]) = after.first() else { return true };
         let ends = |node: &ScriptNode| match exit_of(node) {
             Some(ExitAction::With(code)) => Some(code == self.code),
-            Some(ExitAction::Unknown) => Some(true),
+            Some(ExitAction::Unknown | ExitAction::Failure) => Some(true),
             None => None,
         };
         match node {
@@ -431,7 +439,9 @@ impl<'a> DeciderSearch<'a> {
                 ..*self
             };
             course.node(node);
-            let DecidingCommands { own, feeders } = course.found;
+            let DecidingCommands { mut own, feeders } = course.found;
+            // What says nothing gives the next command the same, whether it can write or not.
+            own.retain(|step| pipefail || !MUTE.contains(&step.program()));
             let to = if pipefail { &mut self.found.own } else { &mut self.found.feeders };
             to.extend(own);
             self.found.feeders.extend(feeders);
@@ -485,7 +495,8 @@ pub(super) fn ends_regardless(script: &ShellScript) -> bool {
             joint == CommandConnector::Then && ends_regardless(script)
         }
         [.., (_, CommandConnector::Then), (last, _)] => {
-            !script.errexit && matches!(exit_of(last), Some(ExitAction::With(_)))
+            let exit = exit_of(last);
+            !script.errexit && matches!(exit, Some(ExitAction::With(_) | ExitAction::Failure))
         }
         _ => false,
     }
@@ -550,6 +561,9 @@ fn exit_of(node: &ScriptNode) -> Option<ExitAction> {
     let ScriptNode::Step(step) = node else { return None };
     match (step.program(), step.words.get(1)) {
         ("exit" | "return", None) => Some(ExitAction::Unknown),
+        ("return", Some(word)) if word.parse().is_ok_and(|code: i32| code != 0) => {
+            Some(ExitAction::Failure)
+        }
         ("exit" | "return", Some(word)) => Some(
             word.parse().map_or(ExitAction::Unknown, |code: i32| ExitAction::With(code & 0xff)),
         ),
@@ -581,6 +595,11 @@ mod tests {
     #[case("a || { echo no; }; b", 3, "b|")]
     #[case("a || (echo no; exit 3)", 3, "a|")]
     #[case("a || { b; exit 3; }", 3, "a|")]
+    #[case("f() { a || return 1; b; }; f || exit 3", 3, "a return b exit|")]
+    #[case("{ a; b; } & wait $!; exit $?", 1, "b wait|")]
+    #[case("if ! a; then echo no > f; exit 3; fi", 3, "a|")]
+    #[case("a || e+=(x); [ ${#e[@]} = 0 ]", 1, "[| a")]
+    #[case("read x < <(a); [ -n \"$x\" ]", 1, "[|read a")]
     #[case("a || { b; exit 3; }", 1, "b|")]
     #[case("a || { b; false; }", 1, "a false|")]
     #[case("die() { b > f; exit 3; }; a || die no", 3, "a|")]
@@ -589,11 +608,13 @@ mod tests {
     #[case("if ! a; then b; exit 3; fi", 1, "b|a")]
     #[case("die() { b; exit 3; }; if ! a; then die; fi", 3, "a|")]
     #[case("case x in a) b; exit 3;; esac", 3, "a b|")]
-    #[case("a || s=1; case $s in 1) exit 3;; esac", 3, "1 exit| a")]
+    #[case("a || s=1; case $s in 1) exit 3;; esac", 3, "1| a")]
     #[case("x=$(a) || die=1; [ -z \"$die\" ] || { echo $x; exit 1; }", 1, "[| a")]
     #[case("m=$(a) || e=\"$e $m\"; [ -z \"$e\" ]", 1, "[| a ")]
     #[case("read x < f; [ -n \"$x\" ]", 1, "[|read")]
     #[case("a | b", 1, "b|a")]
+    #[case("cp a | b", 1, "b|")]
+    #[case("cp a | b; test ${PIPESTATUS[0]} = 0", 1, "test|cp")]
     #[case("set -o pipefail; a | b", 1, "a b|")]
     #[case("bash -o pipefail -c 'a | b'", 1, "a b|")]
     #[case("sh -ec 'a; b'", 1, "a b|")]

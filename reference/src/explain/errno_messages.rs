@@ -145,10 +145,11 @@ fn named(name: &str) -> Option<RefusalClass> {
 }
 
 /// Messages of programs that give one reason, or none, for every failure to use a file.
-const UNREASONED: [&str; 12] = [
+const UNREASONED: [&str; 13] = [
     "unable to access jarfile",
     "cannot find or open",
     "not a git repository:",
+    "does not appear to be a git repository",
     "does not exist",
     "file not found:",
     "cannot find module",

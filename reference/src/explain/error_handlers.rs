@@ -23,7 +23,8 @@ static BEGINNING: LazyLock<Option<Regex>> = LazyLock::new(|| {
 });
 /// A result that code notes where nothing failed, to ask for it later.
 static NOTED: LazyLock<Option<Regex>> = LazyLock::new(|| {
-    Regex::new(r"\b(?:try|begin)\b[^}]{0,200}?\b[[:word:]]+\s*=\s*(?:True|true|1)\b").ok()
+    Regex::new(r"\b(?:try|begin)\b[^}]{0,200}?(?:^|[\n;:{])\s*[[:word:]]+\s*=\s*(?:True|true|1)\b")
+        .ok()
 });
 /// What a handler has in it that does not go on.
 static ENDING: LazyLock<Option<Regex>> = LazyLock::new(|| {
@@ -37,6 +38,14 @@ static LITERAL: LazyLock<Option<Regex>> =
 struct ErrorHandler {
     body: String,
     guarded: String,
+}
+
+impl ErrorHandler {
+    /// Returns whether it does not go on, by its code without the texts in it.
+    fn ends(&self) -> bool {
+        let texts = LITERAL.as_ref().map(|literal| literal.replace_all(&self.body, "''"));
+        ENDING.as_ref().is_some_and(|ending| ending.is_match(&texts.unwrap_or_default()))
+    }
 }
 
 /// The error handlers in some source code.
@@ -74,11 +83,8 @@ impl ErrorHandlers {
     pub(super) fn go_on_after(&self, line: &str) -> bool {
         let says =
             |handler: &&ErrorHandler| literals(&handler.body).any(|text| is_said(text, line));
-        let ends = |handler: &ErrorHandler| {
-            ENDING.as_ref().is_none_or(|ending| ending.is_match(&handler.body))
-        };
         let mut saying = self.handlers.iter().filter(says).peekable();
-        !self.notes && saying.peek().is_some() && !saying.any(ends)
+        !self.notes && saying.peek().is_some() && !saying.any(ErrorHandler::ends)
     }
 
     /// Returns whether `output` has a message of a handler, and not of one for another file than that of which
@@ -93,8 +99,7 @@ impl ErrorHandlers {
         // What a handler says that goes on is the reason if nothing is said after it.
         let last = output.lines().rfind(|line| !line.trim().is_empty()).unwrap_or_default();
         self.handlers.iter().any(|handler| {
-            let ends = ENDING.as_ref().is_some_and(|ending| ending.is_match(&handler.body));
-            let output = if ends { output } else { last };
+            let output = if handler.ends() { output } else { last };
             literals(&handler.body).any(|text| is_said(text, output)) && may_be(handler)
         })
     }
@@ -110,7 +115,8 @@ fn literals(code: &str) -> impl Iterator<Item = &str> {
 fn is_said(text: &str, output: &str) -> bool {
     let fixed = text.split(['%', '{', '$', '#', '\\']).next().unwrap_or_default();
     let letters = fixed.chars().filter(|c| c.is_alphabetic()).count();
-    let is_line = || output.lines().any(|line| line.trim() == text.trim());
+    let whole = text.trim().trim_end_matches("\\n");
+    let is_line = || output.lines().any(|line| line.trim() == whole);
     letters >= TELLING && output.contains(fixed.trim()) || letters >= SHORTEST && is_line()
 }
 
@@ -152,6 +158,7 @@ fn body(code: &str, start: usize, end: usize) -> &str {
         let close = ends.iter().filter_map(|word| rest.find(word)).min();
         return &rest[..close.unwrap_or(rest.len())];
     }
+    let rest = rest.strip_prefix("do ").unwrap_or(rest);
     match rest.starts_with(['{', '(']) {
         true => &rest[..closing(&rest[1..], 1) + 1],
         false => &rest[..rest.find([';', '\n', '}']).unwrap_or(rest.len())],
@@ -252,6 +259,9 @@ mod tests {
         "no cache here",
         false
     )]
+    #[case("try: f()\nexcept OSError as e: print('check failed', e)\ng()", "check failed x", true)]
+    #[case("try: f(timeout=1)\nexcept OSError as e: print('no news')\ng()", "no news", true)]
+    #[case("try: f(); ok = True\nexcept OSError as e: print('no news')\ng()", "no news", false)]
     #[case("try{f()}catch(e){console.warn('cache off: '+e);g=1}", "cache off: x", true)]
     #[case(
         "try{f()}catch(e){console.warn('cache off: '+e);process.exitCode=1}",
@@ -265,6 +275,7 @@ mod tests {
     #[rstest]
     #[case("try: f()\nexcept OSError: sys.exit('could not publish')", "could not publish\n", true)]
     #[case("try: f()\nexcept OSError: pass\nsys.exit('bad input')", "bad input\n", false)]
+    #[case("mkdir '/o/a' or do { print STDERR \"no d\\n\"; exit 3 }", "no d\n", true)]
     #[case("rename 'a', '/o/a' or die \"move failed\\n\";", "move failed\n", true)]
     #[case(
         "if (!x) { die 'bad input' } f() or die 'no luck: $!';",

@@ -199,6 +199,11 @@ pub(super) fn parts(one: &ParsedCommand) -> Vec<(Vec<String>, AccessKind)> {
             found.push((option(&["-o", "--output"]), AccessKind::Write));
         }
         "git" => found.extend(of_repositories(one)),
+        "zip" => {
+            let mut operands = operands.into_iter();
+            found.push((operands.next().into_iter().collect(), AccessKind::Write));
+            found.push((operands.collect(), AccessKind::Read));
+        }
         "make" | "gmake" => found.push((option(&["-f", "--file"]), AccessKind::Read)),
         "patch" => found.extend(patched(operands, option(&["-i", "--input"]))),
         "wget" => found.push((option(&["-O", "--output-document", "-P"]), AccessKind::Write)),

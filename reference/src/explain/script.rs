@@ -294,13 +294,16 @@ impl ScriptReader<'_> {
     fn redirections(&mut self, step: &mut ScriptCommand) {
         while let Some(ShellToken::Redirect(to)) = self.tokens.get(self.at) {
             step.to_stderr |= to.is_copy_of_stderr();
+            if self.depth < DEEPEST {
+                step.inner.extend(to.inner.iter().map(|line| nested(line, self.depth + 1)));
+            }
             step.hushed |= to.of_stderr && to.file.as_deref() != Some("&1");
             let copied = to.file.as_ref().and_then(|file| file.strip_prefix('&'));
             match copied {
                 Some(_) if to.document.is_some() => {}
                 Some(copied) => step.copies.push(copied.to_owned()),
                 None => {
-                    step.files.extend(to.file.clone());
+                    step.files.extend(to.file.clone().filter(|file| !file.is_empty()));
                     step.opens.extend(to.number.clone());
                 }
             }
@@ -344,6 +347,15 @@ impl ScriptReader<'_> {
                         ..ShellScript::default()
                     };
                     return ScriptNode::Function(step.words.remove(0), body);
+                }
+                // `name=(…)`, an array.
+                Some(ShellToken::Open) if step.words.is_empty() && !step.sets.is_empty() => {
+                    self.at += 1;
+                    while let Some(ShellToken::Word { text, .. }) = self.tokens.get(self.at) {
+                        step.values.push(text.clone());
+                        self.at += 1;
+                    }
+                    self.at += usize::from(self.tokens.get(self.at) == Some(&ShellToken::Close));
                 }
                 Some(ShellToken::Open) => self.at += 1,
                 _ => break,

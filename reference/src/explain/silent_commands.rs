@@ -61,6 +61,11 @@ fn decides(rest: &[&ParsedCommand], one: &ParsedCommand, status: i32) -> bool {
 /// Returns whether `one` says nothing of files that it could not read, of which its `status` tells.
 fn keeps_silent(one: &ParsedCommand, status: i32) -> bool {
     const TROUBLE: i32 = 2;
+    /// The status of zip where it was left without files.
+    const NOTHING_TO_DO: i32 = 12;
+    if one.program() == "zip" && status == NOTHING_TO_DO {
+        return true;
+    }
     let long = ["--no-messages", "--quiet", "--silent"];
     let is_silent = |word: &String| {
         long.contains(&word.as_str())
@@ -121,6 +126,9 @@ fn mute(one: &ParsedCommand) -> Vec<(String, AccessKind)> {
                 kinds.iter().map(|kind| (pair[1].clone(), *kind))
             });
             asked.collect()
+        }
+        "readlink" | "realpath" => {
+            one.operands().map(|path| (path.to_owned(), AccessKind::Read)).collect()
         }
         "vim" | "vi" | "ex" | "view" | "nvim" => {
             let orders = one.words.windows(2).filter(|pair| pair[0] == "-c");
@@ -195,6 +203,8 @@ mod tests {
     #[case("exec 2>/dev/null; cat /s/k", 1, "r /s/k")]
     #[case("grep -qs x /s/k", 2, "r /s/k")]
     #[case("grep -qs x /s/k", 1, "")]
+    #[case("zip -q a.zip /s/k", 12, "w a.zip,r /s/k")]
+    #[case("readlink -e /s/k", 1, "r /s/k")]
     #[case("cmp -s /s/k a", 2, "r /s/k,r a")]
     fn what_nobody_saw(#[case] line: &str, #[case] status: i32, #[case] due: &str) {
         let shown = |(path, op): (String, AccessKind)| {

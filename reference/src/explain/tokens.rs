@@ -13,6 +13,8 @@ pub(super) struct ShellRedirect {
     pub(super) number: Option<String>,
     /// The text of the here-document that it is.
     pub(super) document: Option<String>,
+    /// Lines of which the output or input is the file.
+    pub(super) inner: Vec<String>,
 }
 
 impl ShellRedirect {
@@ -88,8 +90,11 @@ impl<'a> ScriptLexer<'a> {
         let Some(PendingWord { text, quoted, inner }) = self.word.take() else { return };
         match self.next.take() {
             Some(redirect) => {
-                self.found
-                    .push(ShellToken::Redirect(ShellRedirect { file: Some(text), ..redirect }));
+                self.found.push(ShellToken::Redirect(ShellRedirect {
+                    file: Some(text),
+                    inner,
+                    ..redirect
+                }));
             }
             None => self.found.push(ShellToken::Word { text, bare: !quoted, inner }),
         }

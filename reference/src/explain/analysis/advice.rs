@@ -1,7 +1,7 @@
 //! The remedy of a denial, from what the command was to do: the path that it meant, the line of git
 //! that stands in it, the hosts that it names.
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 use boxproof_cases::protocol::Network;
 
@@ -10,6 +10,7 @@ use super::super::network;
 use super::super::operation;
 use super::super::policy_index::{MeantPath, PolicyRemedy};
 use super::super::script::ScriptCommand;
+use super::super::silent_commands;
 use super::{
     AccessKind, DecidingCommands, DenialRule, FailureAnalysis, RefusalClass, RunDenial, ends,
     resolve,
@@ -22,6 +23,9 @@ const REPLACING: [&str; 12] = [
     "zip", "ar", "ranlib", "strip", "objcopy", "gzip", "gunzip", "bzip2", "bunzip2", "xz", "unxz",
     "patch",
 ];
+
+/// Calls of code that remove a directory with all that is in it.
+const REMOVING: [&str; 5] = ["rmtree", "rmSync", ".rm(", "remove_tree", "rm_rf"];
 
 impl FailureAnalysis<'_> {
     /// Returns the change that would allow what `denial` is about.
@@ -72,7 +76,16 @@ impl FailureAnalysis<'_> {
         let whole = self.runs(&["rm", "mv", "chmod", "chown"]);
         let around = written.iter().filter(|written| whole && path.starts_with(written));
         let around = || around.max_by_key(|written| written.components().count());
-        below.or_else(around).unwrap_or(path).clone()
+        below.or_else(around).cloned().or_else(|| self.removed_around(path)).unwrap_or(path.clone())
+    }
+
+    /// Returns the directory around `path` that code names to remove all of it.
+    fn removed_around(&self, path: &Path) -> Option<PathBuf> {
+        let code = self.commands().flat_map(operation::code);
+        let removes = code.filter(|code| REMOVING.iter().any(|call| code.contains(call)));
+        let named = removes.flat_map(|code| silent_commands::literals(code));
+        let mut real = named.flat_map(|(name, _)| self.meanings(&name));
+        real.find(|real| path.starts_with(real))
     }
 
     /// Returns whether the refused path is one that takes the place of a file beside it, which steers git.

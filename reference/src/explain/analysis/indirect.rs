@@ -29,10 +29,11 @@ const UNEXPLAINED: [(&str, &str); 8] = [
 ];
 
 /// Beginnings of messages that are the same for every reason why a file was not opened.
-const UNSAID: [&str; 12] = [
+const UNSAID: [&str; 13] = [
     "unable to access jarfile",
     "cannot find or open",
     "not a git repository:",
+    "does not appear to be a git repository",
     "does not exist",
     "file not found:",
     "can't cd to",

@@ -145,8 +145,7 @@ impl FailureAnalysis<'_> {
 
     /// Returns whether the recipe that make says has failed, and not why, names `path`.
     fn is_of_failed_recipe(&self, path: &Path) -> bool {
-        let mut failed = self.failed_recipes().into_iter().flat_map(|one| one.words);
-        failed.any(|word| names(path, &word))
+        self.failed_recipes().iter().any(|recipe| names(path, recipe))
     }
 
     /// Returns whether git itself, which does not go on without what it was to write, was refused `change` by one
@@ -192,7 +191,12 @@ impl FailureAnalysis<'_> {
     /// Returns whether `step` runs a program on `path`, not code that has it somewhere.
     fn uses(&self, step: &ScriptCommand, path: &Path) -> bool {
         let mut words = step.words.iter().skip(1).chain(&step.files);
-        let is_path = |word: &String| self.meanings(word).iter().any(|real| real == path);
+        // What was to lie below it was to be made with it.
+        let is_made = || !(self.look.there)(path);
+        let is_path = |word: &String| {
+            let mut real = self.meanings(word).into_iter();
+            real.any(|real| real == path || real.starts_with(path) && is_made())
+        };
         !operation::is_interpreter(step.program()) && words.any(is_path)
     }
 
@@ -205,7 +209,9 @@ impl FailureAnalysis<'_> {
             let mut git = self.commands().filter(|one| one.program() == "git");
             git.any(|one| one.git_subcommand().is_some_and(silent_commands::git_writes))
         };
-        match lines.iter().all(|line| line.trim().is_empty()) {
+        let is_silent = lines.iter().all(|line| line.trim().is_empty());
+        let told = || name == INDEX_LOCK && self.says_what_it_was_told(&lines.join("\n"));
+        match is_silent || told() {
             true => name == INDEX_LOCK && writes() || self.needs_cache(change),
             false => lines.iter().any(|line| names(path, line)),
         }

@@ -1,8 +1,8 @@
 //! The network as the cause: by the kernel's count of refused routes, the words of a message, and the
 //! commands that can have reached a host.
 
-use super::super::script::ScriptCommand;
-use super::super::{UnroutedProcess, operation};
+use super::super::script::{self, ScriptCommand};
+use super::super::{UnroutedProcess, deciding_commands, operation};
 use super::{
     DecidingCommands, DenialRule, FailureAnalysis, RunDenial, cause, download, ends, lines,
     network, of_line, strip,
@@ -106,6 +106,9 @@ impl FailureAnalysis<'_> {
         let unrouted = self.run.unrouted;
         let is_command = |one: &UnroutedProcess| {
             let program = one.program.as_deref().filter(|name| !operation::is_interpreter(name));
+            // Git does not wait for the shell that it reaches others by.
+            let of_git = program == Some("ssh") && !self.runs(&["ssh"]);
+            let program = if of_git { Some("git") } else { program };
             !self.is_unrouted_apart(one) && self.is_program_of_decider(program) == Some(true)
         };
         let told = lines(stderr);
@@ -125,7 +128,20 @@ impl FailureAnalysis<'_> {
             let fate = self.fate(one.fate, one.status);
             fate.is_none() || fate == Some(ProcessFate::FailedLast) && said() && !passes_over()
         };
-        unrouted.is_empty() || unrouted.iter().any(|one| is_command(one) || is_last(one))
+        unrouted.is_empty()
+            || unrouted.iter().any(|one| is_command(one) || is_last(one))
+            || self.lacked_download(stderr)
+    }
+
+    /// Returns whether a download is why a recipe failed of which make says no more.
+    fn lacked_download(&self, stderr: &str) -> bool {
+        let said = [stderr, &ends(self.run.stdout)].join("\n");
+        let Some(code) = download::of_recipe(&said) else { return false };
+        self.failed_recipes().iter().any(|recipe| {
+            let recipe = script::parse(recipe);
+            let DecidingCommands { own, .. } = deciding_commands::deciders(&recipe, code);
+            own.iter().any(|step| is_fetcher(Some(step.program())) && network::may_reach(step))
+        })
     }
 
     pub(super) fn network(&self) -> Option<RunDenial> {

@@ -7,9 +7,7 @@ use super::super::errno_messages::RefusalClass;
 use super::super::error_handlers::ErrorHandlers;
 use super::super::script::ScriptCommand;
 use super::super::{download, operation, silent_commands};
-use super::{
-    AccessKind, DecidingCommands, FailureAnalysis, ParsedCommand, RunDenial, ends, of_line, resolve,
-};
+use super::{AccessKind, DecidingCommands, FailureAnalysis, RunDenial, ends, of_line, resolve};
 
 /// The files that are read of one run.
 const MOST: usize = 8;
@@ -89,7 +87,8 @@ impl FailureAnalysis<'_> {
             SourceKind::Code if handlers.catch() => silent_commands::literals(text),
             SourceKind::Code => Vec::new(),
             SourceKind::Recipe => {
-                let failed = self.failed_recipe(text);
+                let mut failed = of_line(self.failed_recipe(text).unwrap_or_default());
+                failed.iter_mut().for_each(|one| one.diverted = true);
                 let failed = silent_commands::paths(&failed, code, &|_| false, None);
                 let all = silent_commands::paths(&of_line(text), code, &|_| false, None);
                 failed.into_iter().chain(all).collect()
@@ -99,26 +98,24 @@ impl FailureAnalysis<'_> {
         read.find_map(|(path, _)| self.unread(&path))
     }
 
-    /// Returns the commands of recipes that make says have failed, where what they said is cut off.
-    pub(super) fn failed_recipes(&self) -> Vec<ParsedCommand> {
+    /// Returns the recipes that make says have failed, where what they said is cut off.
+    pub(super) fn failed_recipes(&self) -> Vec<String> {
         let texts = self.source_texts().into_iter();
         let recipes = texts.filter(|(kind, _)| *kind == SourceKind::Recipe);
-        recipes.flat_map(|(_, text)| self.failed_recipe(&text)).collect()
+        recipes.filter_map(|(_, text)| self.failed_recipe(&text).map(str::to_owned)).collect()
     }
 
-    /// Returns the commands of the recipe in `text` that make says has failed, where what they said is cut off.
-    fn failed_recipe(&self, text: &str) -> Vec<ParsedCommand> {
+    /// Returns the recipe in `text` that make says has failed, where what it said is cut off.
+    fn failed_recipe<'t>(&self, text: &'t str) -> Option<&'t str> {
         let stdout = ends(self.run.stdout);
         let stderr = ends(self.run.stderr.unwrap_or_default());
         if !self.gives_no_reason(&stderr) {
-            return Vec::new();
+            return None;
         }
-        let said = stdout.lines().chain(stderr.lines()).filter_map(download::recipe_line).last();
-        let recipe = said.and_then(|number| text.lines().nth(number.checked_sub(1)?));
-        let recipe = recipe.and_then(|recipe| recipe.strip_prefix('\t')).unwrap_or_default();
-        let mut found = of_line(recipe.trim_start_matches(['@', '+', '-']));
-        found.iter_mut().for_each(|one| one.diverted = true);
-        found
+        let number =
+            stdout.lines().chain(stderr.lines()).filter_map(download::recipe_line).last()?;
+        let recipe = text.lines().nth(number.checked_sub(1)?)?.strip_prefix('\t')?;
+        Some(recipe.trim_start_matches(['@', '+', '-']))
     }
 
     /// Returns the denial of a read of `path`, if the host has it.

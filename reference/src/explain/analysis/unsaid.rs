@@ -10,7 +10,7 @@ use super::super::policy_index::AccessKind;
 use super::super::resolve_path::resolve;
 use super::super::script::ScriptCommand;
 use super::super::{RunDenial, cause, download, ends, network, operation, silent_commands};
-use super::{FailureAnalysis, lines};
+use super::{DenialRule, FailureAnalysis, lines};
 
 /// A placeholder for a stderr that was not captured: it was not empty.
 const UNKNOWN: &str = "?";
@@ -97,22 +97,43 @@ impl FailureAnalysis<'_> {
         }
         // What was kept for a variable, or given to a test, ends no line itself.
         let decides = |one: &ParsedCommand| {
-            (one.hushed || one.diverted || ["test", "[", "[["].contains(&one.program()))
-                && one.then != FollowingOperator::Or
-                // The next command gets the same of it.
-                && one.program() != "tee"
-                && own.iter().chain(&feeders).any(|step| step.words == one.words)
+            let is_test = ["test", "[", "[["].contains(&one.program());
+            let is_own = (is_test || one.then != FollowingOperator::Or)
+                && own.iter().any(|step| step.words == one.words);
+            let feeds = || {
+                // The next command gets the same of it, or its messages.
+                let writes = |(paths, op): &(Vec<String>, AccessKind)| {
+                    !paths.is_empty() && *op == AccessKind::Write
+                };
+                let is_same = one.program() == "tee"
+                    || one.diverted
+                        && one.then == FollowingOperator::Pipe
+                        && operation::parts(one).iter().any(writes);
+                one.then != FollowingOperator::Or
+                    && !is_same
+                    && feeders.iter().any(|step| step.words == one.words)
+            };
+            (one.hushed || one.diverted || is_test)
+                && (is_own || feeds())
                 && !deciding_commands::ends_regardless(&self.script)
         };
         let unseen = self.lines.iter().filter(|_| said.is_some());
+        // In a directory that is hidden, a program does not even get to try.
+        let hidden = |real: &PathBuf| {
+            let refused = self.ground.refuses(real, AccessKind::Read, RefusalClass::Access);
+            refused.is_some_and(|(rule, _)| rule == DenialRule::ReadDenied)
+        };
         let tried = |path: &str| {
-            let refused = |real: &PathBuf| self.run.refused.iter().any(|it| it.place == *real);
+            let refused = |real: &PathBuf| {
+                self.run.refused.iter().any(|it| it.place == *real) || hidden(real)
+            };
             self.meanings(path).iter().any(refused)
         };
         let tried: Option<&dyn Fn(&str) -> bool> = self.run.observed.then_some(&tried);
         let unseen = unseen.flat_map(|line| silent_commands::paths(line, code, &decides, tried));
         // What is said is no name of a file.
-        let unseen = unseen.filter(|(path, _)| !said.is_some_and(|said| said.contains(path)));
+        let is_told = |path: &String| said.is_some_and(|said| said.contains(path.as_str()));
+        let unseen = unseen.filter(|(path, _)| !is_told(path) || self.is_there(path));
         let unseen: Vec<_> = unseen.collect();
         let coded = self.commands().flat_map(operation::code).collect::<Vec<_>>();
         let absent = |path: &str| {
