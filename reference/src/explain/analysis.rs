@@ -262,7 +262,8 @@ impl<'a> FailureAnalysis<'a> {
         let mut steps = Vec::new();
         deciding_commands::collect(&self.script, &mut steps);
         let mut said = steps.iter().filter(|step| ["echo", "printf"].contains(&step.program()));
-        said.any(|step| step.words.iter().skip(1).any(|word| word == line))
+        let is_it = |word: &String| self.values_of(word.clone()).iter().any(|text| text == line);
+        said.any(|step| step.words.iter().skip(1).any(is_it))
     }
 
     /// Returns whether a complaint is about a path that exists and that the policy leaves open.

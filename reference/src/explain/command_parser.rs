@@ -309,7 +309,10 @@ impl CommandParser<'_> {
     /// Reads what follows a `<`.
     fn redirect_input(&mut self, chars: &mut Peekable<Chars<'_>>) {
         self.redirect(WordTarget::Read);
-        if chars.next_if_eq(&'&').is_some() {
+        if chars.peek() == Some(&'(') {
+            // A process substitution: a line follows.
+            self.next = WordTarget::Word;
+        } else if chars.next_if_eq(&'&').is_some() {
             self.next = WordTarget::Nothing;
             chars.next_if_eq(&'-');
         } else if chars.next_if_eq(&'<').is_some() {

@@ -1,6 +1,8 @@
 //! The commands of a line that can have made its exit code ([`deciders`]), and the commands whose
 //! output these depend on. Pure.
 
+mod feeders;
+
 use super::script::{CASE, CommandConnector, NEGATION, ScriptCommand, ScriptNode, ShellScript};
 
 /// Commands that can be why a line ended as it did.
@@ -63,74 +65,9 @@ pub(super) fn with_feeders<'a>(
     };
     found.own.retain(&mut is_new);
     found.feeders.retain(&mut is_new);
-    let mut guards = Vec::new();
-    collect_guards(script, &mut guards);
-    let mut pipelines = Vec::new();
-    collect_pipelines(script, &mut pipelines);
-    feed(&mut found, &all, &guards, &pipelines);
+    feeders::feed(&mut found, script, &all);
     found.feeders.retain(|step| step.program() != CASE);
     found
-}
-
-/// An assignment, and a command whose status decides whether it is made.
-type GuardedAssignment<'a> = (&'a ScriptCommand, &'a ScriptCommand);
-
-/// Collects the assignments behind `&&`, and those in the bodies of `if`.
-fn collect_guards<'a>(script: &'a ShellScript, found: &mut Vec<GuardedAssignment<'a>>) {
-    let mut before: Vec<&ScriptCommand> = Vec::new();
-    for (node, joint) in &script.parts {
-        match node {
-            ScriptNode::Step(step) if step.words.is_empty() => {
-                found.extend(before.iter().map(|guard| (step, *guard)));
-                // What a variable is given decides by its status, too.
-                step.inner.iter().for_each(|script| collect(script, &mut before));
-            }
-            ScriptNode::Step(step) => before.push(step),
-            ScriptNode::Group(script) | ScriptNode::Function(_, script) => {
-                collect_guards(script, found);
-                collect(script, &mut before);
-            }
-            ScriptNode::Choice { asked, done } => {
-                let (mut asks, mut does) = (Vec::new(), Vec::new());
-                asked.iter().for_each(|script| collect(script, &mut asks));
-                done.iter().for_each(|script| collect(script, &mut does));
-                let sets = does.into_iter().filter(|step| step.words.is_empty());
-                found.extend(sets.flat_map(|step| asks.iter().map(move |guard| (step, *guard))));
-                asked.iter().chain(done).for_each(|script| collect_guards(script, found));
-            }
-        }
-        if matches!(joint, CommandConnector::Then | CommandConnector::Background) {
-            before.clear();
-        }
-    }
-}
-
-/// Collects the pipelines of `script`: the commands in each of their places.
-fn collect_pipelines<'a>(script: &'a ShellScript, found: &mut Vec<Vec<Vec<&'a ScriptCommand>>>) {
-    let mut places = Vec::new();
-    for (node, joint) in &script.parts {
-        let mut steps = Vec::new();
-        match node {
-            ScriptNode::Step(step) => {
-                step.inner.iter().for_each(|script| collect_pipelines(script, found));
-                steps.push(step);
-            }
-            ScriptNode::Group(script) | ScriptNode::Function(_, script) => {
-                collect_pipelines(script, found);
-                collect(script, &mut steps);
-            }
-            ScriptNode::Choice { asked, done } => {
-                asked.iter().chain(done).for_each(|script| {
-                    collect_pipelines(script, found);
-                    collect(script, &mut steps);
-                });
-            }
-        }
-        places.push(steps);
-        if *joint != CommandConnector::Pipe {
-            found.push(std::mem::take(&mut places));
-        }
-    }
 }
 
 /// Commands that end a shell with a status of their own, test something, or run what is not seen.
@@ -188,88 +125,6 @@ fn collect_functions<'a>(script: &'a ShellScript, found: &mut Vec<(&'a str, &'a 
     }
 }
 
-/// Adds the commands that made the input of `found`: variables, by themselves or as `guards`, files of the same
-/// name, and the status that one of them looks at.
-fn feed<'a>(
-    found: &mut DecidingCommands<'a>,
-    all: &[&'a ScriptCommand],
-    guards: &[GuardedAssignment<'a>],
-    pipelines: &[Vec<Vec<&'a ScriptCommand>>],
-) {
-    let mut at = 0;
-    loop {
-        let known: Vec<&ScriptCommand> = found.own.iter().chain(&found.feeders).copied().collect();
-        let Some(one) = known.get(at) else { return };
-        at += 1;
-        for other in all {
-            let new = !known.iter().chain(&found.feeders).any(|step| std::ptr::eq(*step, *other));
-            let guards_one = || {
-                guards
-                    .iter()
-                    .any(|(set, guard)| std::ptr::eq(*set, *one) && std::ptr::eq(*guard, *other))
-            };
-            if new && (works_with(one, other) || guards_one()) {
-                found.feeders.push(other);
-            }
-        }
-        let mut pairs = all.windows(2).filter(|_| one.takes_status);
-        let before = pairs.find(|pair| std::ptr::eq(pair[1], *one)).map(|pair| pair[0]);
-        let is = |step: &&ScriptCommand| before.is_some_and(|before| std::ptr::eq(*step, before));
-        let ends = |pipeline: &&Vec<Vec<&ScriptCommand>>| {
-            pipeline.last().is_some_and(|steps| steps.iter().any(is))
-        };
-        // The status of one place of the pipeline before it.
-        let placed = one.place.and_then(|place| pipelines.iter().find(ends)?.get(place));
-        let before = placed.cloned().unwrap_or(before.into_iter().collect());
-        for step in before {
-            if !found.own.iter().chain(&found.feeders).any(|known| std::ptr::eq(*known, step)) {
-                found.feeders.push(step);
-            }
-        }
-    }
-}
-
-fn works_with(one: &ScriptCommand, other: &ScriptCommand) -> bool {
-    let words = || one.words.iter().skip(1).chain(&one.files);
-    let used = || words().chain(&one.values);
-    let mut inner = Vec::new();
-    one.inner.iter().for_each(|line| collect(line, &mut inner));
-    if inner.iter().any(|step| std::ptr::eq(*step, other)) {
-        return true;
-    }
-    let named = |name: &String| {
-        let forms = [format!("${name}"), format!("${{{name}"), format!("${{#{name}")];
-        used().any(|word| forms.iter().any(|form| word.contains(form)))
-    };
-    let is_name = |word: &&String| {
-        let plain = !word.starts_with(['-', '$', '+']) && *word != "/dev/null";
-        plain && word.len() > 1 && word.parse::<f64>().is_err()
-    };
-    // A search in the messages of a command finds no more if it succeeds.
-    let searches = other.hushed && ["grep", "egrep", "fgrep", "rg"].contains(&one.program());
-    let shares =
-        |word: &String| words().any(|own| own == word) && !(searches && other.files.contains(word));
-    let makes = other.words.iter().skip(1).chain(&other.files);
-    // `exec 3> file` is for those that use the descriptor.
-    let opens = other.words.len() == 1
-        && other.program() == "exec"
-        && other
-            .opens
-            .iter()
-            .any(|number| one.copies.iter().chain(&one.words).any(|w| w == number));
-    opens
-        || other.sets.iter().chain(read_into(other)).any(named)
-        || makes.filter(is_name).any(shares)
-}
-
-/// The variables that `step` gives what it reads, if it is the shell's own command for that.
-fn read_into(step: &ScriptCommand) -> &[String] {
-    match step.program() {
-        "read" | "mapfile" | "readarray" => &step.words[1..],
-        _ => &[],
-    }
-}
-
 impl<'a> DeciderSearch<'a> {
     fn script(&mut self, script: &'a ShellScript) {
         let mut lists: Vec<&[(ScriptNode, CommandConnector)]> = Vec::new();
@@ -294,7 +149,7 @@ impl<'a> DeciderSearch<'a> {
         let Some((last, before)) = lists.split_last() else { return };
         let all = before;
         let before = match last {
-            [(node, _)] => kept_for(node, before),
+            [(node, _)] => kept_for(alone_in(node), before),
             _ => before.to_vec(),
         };
         let is_exit = matches!(last, [(node, _)] if exit_of(node).is_some());
@@ -303,7 +158,7 @@ impl<'a> DeciderSearch<'a> {
         }
         // One that ends it with this very code is why.
         let ending: Vec<_> = before.iter().filter(|list| self.ends_in(list)).copied().collect();
-        let plain = |list: &[(ScriptNode, CommandConnector)]| matches!(list, [(node, _)] if exit_of(node).is_some());
+        let plain = |list: &[(ScriptNode, CommandConnector)]| matches!(list, [(node, _)] if exit_of(alone_in(node)).is_some());
         if script.errexit {
             lists.iter().for_each(|list| self.list(list, script.pipefail));
         } else if succeeds_regardless(last) {
@@ -546,6 +401,19 @@ fn placed(
     list.get(begin + place..=begin + place).unwrap_or(list)
 }
 
+/// Returns the `exit` in the brackets that `node` is, if that has the status of something before; else `node`.
+fn alone_in(node: &ScriptNode) -> &ScriptNode {
+    let ScriptNode::Group(script) = node else { return node };
+    match &script.parts[..] {
+        [(inner @ ScriptNode::Step(step), _)]
+            if exit_of(inner).is_some() && step.words.iter().any(|word| word.contains('$')) =>
+        {
+            inner
+        }
+        _ => node,
+    }
+}
+
 /// Returns whether `list` is an end with a status of success.
 fn succeeds_regardless(list: &[(ScriptNode, CommandConnector)]) -> bool {
     matches!(list, [(node, _)] if exit_of(node) == Some(ExitAction::With(0)))
@@ -640,6 +508,7 @@ mod tests {
     #[case("a & b", 1, "b|")]
     #[case("a; b; exit $?", 1, "b|")]
     #[case("a; b; r=$?; c; exit $r", 1, "b|")]
+    #[case("a; b; r=$?; c; (exit $r)", 1, "b|")]
     #[case("a; exit $code", 1, "a|")]
     #[case("a & b; exit 3", 3, "b|")]
     #[case("a & wait $!", 3, "a wait|")]

@@ -138,7 +138,7 @@ impl FailureAnalysis<'_> {
     }
 
     /// Returns the denial behind a pattern that a shell left as it is: of the directory that has what it means.
-    fn unexpanded(&self, pattern: &Path, written: &str) -> Option<RunDenial> {
+    pub(super) fn unexpanded(&self, pattern: &Path, written: &str) -> Option<RunDenial> {
         let meant = self.expanded(pattern)?;
         let plain = pattern.iter().take_while(|part| !shell_pattern::is_pattern(Path::new(part)));
         let around: PathBuf = plain.collect();

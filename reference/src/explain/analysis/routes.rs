@@ -91,8 +91,11 @@ impl FailureAnalysis<'_> {
         let feeders = self.deciders().feeders;
         silent
             && self.run.unrouted.iter().any(|one| {
-                let is_it = |step: &&ScriptCommand| Some(step.program()) == one.program.as_deref();
-                is_fetcher(one.program.as_deref()) && feeders.iter().any(is_it)
+                let program = one.program.as_deref();
+                let of_git = program.is_some_and(|name| name.starts_with("git-remote-"));
+                let program = if of_git { Some("git") } else { program };
+                let is_it = |step: &&ScriptCommand| Some(step.program()) == program;
+                (of_git || is_fetcher(program)) && feeders.iter().any(is_it)
             })
     }
 
@@ -129,19 +132,28 @@ impl FailureAnalysis<'_> {
             fate.is_none() || fate == Some(ProcessFate::FailedLast) && said() && !passes_over()
         };
         unrouted.is_empty()
-            || unrouted.iter().any(|one| is_command(one) || is_last(one))
-            || self.lacked_download(stderr)
+            || unrouted.iter().any(|one| {
+                let known = self.failed_by(one.program.as_deref(), stderr);
+                known.unwrap_or_else(|| is_command(one) || is_last(one))
+            })
     }
 
-    /// Returns whether a download is why a recipe failed of which make says no more.
-    fn lacked_download(&self, stderr: &str) -> bool {
+    /// Returns whether a command of `program` is why a recipe failed of which make says no more; none if no command
+    /// of such a recipe is one.
+    fn failed_by(&self, program: Option<&str>, stderr: &str) -> Option<bool> {
         let said = [stderr, &ends(self.run.stdout)].join("\n");
-        let Some(code) = download::of_recipe(&said) else { return false };
-        self.failed_recipes().iter().any(|recipe| {
+        let code = download::of_recipe(&said)?;
+        let recipes = self.failed_recipes();
+        let mut known = recipes.iter().filter_map(|recipe| {
             let recipe = script::parse(recipe);
-            let DecidingCommands { own, .. } = deciding_commands::deciders(&recipe, code);
-            own.iter().any(|step| is_fetcher(Some(step.program())) && network::may_reach(step))
-        })
+            let mut all = Vec::new();
+            deciding_commands::collect(&recipe, &mut all);
+            let is_it = |step: &&ScriptCommand| Some(step.program()) == program;
+            all.iter().any(is_it).then_some(())?;
+            let DecidingCommands { own, feeders } = deciding_commands::deciders(&recipe, code);
+            Some(own.iter().chain(&feeders).any(is_it))
+        });
+        known.next()
     }
 
     pub(super) fn network(&self) -> Option<RunDenial> {

@@ -94,8 +94,22 @@ impl FailureAnalysis<'_> {
                 failed.into_iter().chain(all).collect()
             }
         });
+        let named = named.chain(self.arguments_of_code(&texts, handlers.catch()));
         let mut read = named.filter(|(_, op)| *op == AccessKind::Read);
         read.find_map(|(path, _)| self.unread(&path))
+    }
+
+    /// Returns the arguments of the code in `texts`, which reads them if it `catches` errors.
+    fn arguments_of_code(
+        &self,
+        texts: &[(SourceKind, String)],
+        catches: bool,
+    ) -> Vec<(String, AccessKind)> {
+        let takes = texts.iter().any(|(_, text)| text.contains("argv") && text.contains("open"));
+        let DecidingCommands { own, .. } = self.deciders();
+        let steps = own.into_iter().filter(|step| operation::is_interpreter(step.program()));
+        let words = steps.filter(|_| takes && catches).flat_map(|step| step.words.iter().skip(2));
+        words.map(|word| (word.clone(), AccessKind::Read)).collect()
     }
 
     /// Returns the recipes that make says have failed, where what they said is cut off.

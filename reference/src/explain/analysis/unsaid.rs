@@ -82,6 +82,36 @@ impl FailureAnalysis<'_> {
         all.all(told) && !cause::gives_verdict(&lines(&ends(self.run.stdout))) && handled()
     }
 
+    /// Returns what `word` can be: the values of a variable that it has in it, where the line gives these.
+    pub(super) fn values_of(&self, word: String) -> Vec<String> {
+        if !word.contains('$') {
+            return vec![word];
+        }
+        let mut steps = Vec::new();
+        deciding_commands::collect(&self.script, &mut steps);
+        let set = steps.iter().flat_map(|step| step.sets.iter().zip(&step.values));
+        let loops = self.commands().filter(|one| one.program() == "for" && one.words.len() > 3);
+        let loops = loops.flat_map(|one| one.words[3..].iter().map(|value| (&one.words[1], value)));
+        let given = set.chain(loops).filter(|(_, value)| !value.contains('$'));
+        let placed = given.filter_map(|(name, value)| {
+            let forms = [format!("${{{name}}}"), format!("${name}")];
+            let form = forms.iter().find(|form| word.contains(form.as_str()))?;
+            Some(word.replace(form.as_str(), value))
+        });
+        let found: Vec<String> = placed.collect();
+        if found.is_empty() { vec![word] } else { found }
+    }
+
+    /// Returns the denial of the directory that a pattern found nothing in, of which `feeders` made an array.
+    fn unlisted(&self, feeders: &[&ScriptCommand]) -> Option<RunDenial> {
+        let arrays = feeders.iter().filter(|step| step.words.is_empty());
+        let mut values = arrays.flat_map(|step| &step.values);
+        values.find_map(|value| {
+            let mut real = self.meanings(value).into_iter();
+            real.find_map(|pattern| self.unexpanded(&pattern, value))
+        })
+    }
+
     /// Returns the denial that a command would have met that gave no reason, or `said` one of its own.
     fn unseen(&self, code: i32, said: Option<&str>) -> Option<RunDenial> {
         let DecidingCommands { own, feeders } = self.deciders();
@@ -131,6 +161,8 @@ impl FailureAnalysis<'_> {
         };
         let tried: Option<&dyn Fn(&str) -> bool> = self.run.observed.then_some(&tried);
         let unseen = unseen.flat_map(|line| silent_commands::paths(line, code, &decides, tried));
+        let unseen = unseen
+            .flat_map(|(path, op)| self.values_of(path).into_iter().map(move |path| (path, op)));
         // What is said is no name of a file.
         let is_told = |path: &String| said.is_some_and(|said| said.contains(path.as_str()));
         let unseen = unseen.filter(|(path, _)| !is_told(path) || self.is_there(path));
@@ -150,7 +182,8 @@ impl FailureAnalysis<'_> {
             // What a list of roots leaves out is there on the host alone.
             refused.or_else(|| (*op == AccessKind::Read).then(|| self.unread(path))?)
         });
-        let found = found.or_else(|| said.and_then(|_| self.unread_by_code(code)))?;
+        let found = found.or_else(|| said.and_then(|_| self.unread_by_code(code)));
+        let found = found.or_else(|| said.and_then(|_| self.unlisted(&feeders)))?;
         // What a handler says is of the file that it is for.
         let is_it =
             |text: &str| found.path.as_ref().is_some_and(|path| self.meanings(text).contains(path));
