@@ -329,14 +329,7 @@ impl<'a> FailureAnalysis<'a> {
         let nameless = !complaint.paths.iter().any(|path| path.contains('/') || path.contains('.'));
         if nameless && continues(line) {
             let beside = named_before(line, beside);
-            let near = beside.iter().filter(|line| !is_position(line));
-            let near = near.flat_map(|line| message::mentioned(strip(line)));
-            let words = beside.join(" ").to_lowercase();
-            let said = match said {
-                AccessKind::Unknown => operation::said(complaint.class, &words),
-                said => said,
-            };
-            let found = near.filter_map(|path| self.at(&path, said, complaint.class)).next();
+            let found = self.near(beside, said, complaint.class);
             if found.is_some() {
                 return found;
             }
@@ -347,6 +340,18 @@ impl<'a> FailureAnalysis<'a> {
             RefusalClass::Access if nameless => self.named_by_code().or_else(lost),
             _ => lost(),
         }
+    }
+
+    /// Returns the denial of an operation on a path that one of the lines `beside` a message names.
+    fn near(&self, beside: &[&str], said: AccessKind, class: RefusalClass) -> Option<RunDenial> {
+        let near = beside.iter().filter(|line| !is_position(line));
+        let mut near = near.flat_map(|line| message::mentioned(strip(line)));
+        let words = beside.join(" ").to_lowercase();
+        let said = match said {
+            AccessKind::Unknown => operation::said(class, &words),
+            said => said,
+        };
+        near.find_map(|path| self.at(&path, said, class))
     }
 
     /// Returns the denial of the operation on `written`.

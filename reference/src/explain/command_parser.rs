@@ -426,7 +426,7 @@ fn call_functions(found: &mut Vec<ParsedCommand>, begin: usize) {
         if one.defines && rest.peek().is_some_and(|next| next.is_led_by("{")) {
             let mut body = Vec::new();
             let mut depth = 0;
-            while let Some(inner) = rest.next() {
+            for inner in rest.by_ref() {
                 let led = |word| inner.led.iter().filter(|led| *led == word).count();
                 depth += led("{");
                 depth = depth.saturating_sub(led("}"));

@@ -127,7 +127,7 @@ impl FailureAnalysis<'_> {
             return None;
         }
         let number =
-            stdout.lines().chain(stderr.lines()).filter_map(download::recipe_line).last()?;
+            stdout.lines().chain(stderr.lines()).filter_map(download::recipe_line).next_back()?;
         let recipe = text.lines().nth(number.checked_sub(1)?)?.strip_prefix('\t')?;
         Some(recipe.trim_start_matches(['@', '+', '-']))
     }

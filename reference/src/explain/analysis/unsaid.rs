@@ -82,6 +82,42 @@ impl FailureAnalysis<'_> {
         all.all(told) && !cause::gives_verdict(&lines(&ends(self.run.stdout))) && handled()
     }
 
+    /// Returns whether `one`, of which nothing is heard, is one of the `deciders`: what was kept for a variable, or
+    /// given to a test, ends no line itself.
+    fn decides_unheard(&self, one: &ParsedCommand, deciders: &DecidingCommands<'_>) -> bool {
+        let DecidingCommands { own, feeders } = deciders;
+        let is_test = ["test", "[", "[["].contains(&one.program());
+        let is_own = (is_test || one.then != FollowingOperator::Or)
+            && own.iter().any(|step| step.words == one.words);
+        let feeds = || {
+            // The next command gets the same of it, or its messages.
+            let writes = |(paths, op): &(Vec<String>, AccessKind)| {
+                !paths.is_empty() && *op == AccessKind::Write
+            };
+            let is_same = one.program() == "tee"
+                || one.diverted
+                    && one.then == FollowingOperator::Pipe
+                    && operation::parts(one).iter().any(writes);
+            one.then != FollowingOperator::Or
+                && !is_same
+                && feeders.iter().any(|step| step.words == one.words)
+        };
+        (one.hushed || one.diverted || is_test)
+            && (is_own || feeds())
+            && !deciding_commands::ends_regardless(&self.script)
+    }
+
+    /// Returns whether a change at `path` was refused, or cannot even be tried, as the directory is hidden.
+    fn is_tried(&self, path: &str) -> bool {
+        let hidden = |real: &PathBuf| {
+            let refused = self.ground.refuses(real, AccessKind::Read, RefusalClass::Access);
+            refused.is_some_and(|(rule, _)| rule == DenialRule::ReadDenied)
+        };
+        let refused =
+            |real: &PathBuf| self.run.refused.iter().any(|it| it.place == *real) || hidden(real);
+        self.meanings(path).iter().any(refused)
+    }
+
     /// Returns what `word` can be: the values of a variable that it has in it, where the line gives these.
     pub(super) fn values_of(&self, word: String) -> Vec<String> {
         if !word.contains('$') {
@@ -125,40 +161,11 @@ impl FailureAnalysis<'_> {
                 return None;
             }
         }
-        // What was kept for a variable, or given to a test, ends no line itself.
-        let decides = |one: &ParsedCommand| {
-            let is_test = ["test", "[", "[["].contains(&one.program());
-            let is_own = (is_test || one.then != FollowingOperator::Or)
-                && own.iter().any(|step| step.words == one.words);
-            let feeds = || {
-                // The next command gets the same of it, or its messages.
-                let writes = |(paths, op): &(Vec<String>, AccessKind)| {
-                    !paths.is_empty() && *op == AccessKind::Write
-                };
-                let is_same = one.program() == "tee"
-                    || one.diverted
-                        && one.then == FollowingOperator::Pipe
-                        && operation::parts(one).iter().any(writes);
-                one.then != FollowingOperator::Or
-                    && !is_same
-                    && feeders.iter().any(|step| step.words == one.words)
-            };
-            (one.hushed || one.diverted || is_test)
-                && (is_own || feeds())
-                && !deciding_commands::ends_regardless(&self.script)
-        };
+        let deciders = DecidingCommands { own, feeders };
+        let decides = |one: &ParsedCommand| self.decides_unheard(one, &deciders);
+        let DecidingCommands { own, feeders } = &deciders;
         let unseen = self.lines.iter().filter(|_| said.is_some());
-        // In a directory that is hidden, a program does not even get to try.
-        let hidden = |real: &PathBuf| {
-            let refused = self.ground.refuses(real, AccessKind::Read, RefusalClass::Access);
-            refused.is_some_and(|(rule, _)| rule == DenialRule::ReadDenied)
-        };
-        let tried = |path: &str| {
-            let refused = |real: &PathBuf| {
-                self.run.refused.iter().any(|it| it.place == *real) || hidden(real)
-            };
-            self.meanings(path).iter().any(refused)
-        };
+        let tried = |path: &str| self.is_tried(path);
         let tried: Option<&dyn Fn(&str) -> bool> = self.run.observed.then_some(&tried);
         let unseen = unseen.flat_map(|line| silent_commands::paths(line, code, &decides, tried));
         let unseen = unseen
@@ -183,7 +190,7 @@ impl FailureAnalysis<'_> {
             refused.or_else(|| (*op == AccessKind::Read).then(|| self.unread(path))?)
         });
         let found = found.or_else(|| said.and_then(|_| self.unread_by_code(code)));
-        let found = found.or_else(|| said.and_then(|_| self.unlisted(&feeders)))?;
+        let found = found.or_else(|| said.and_then(|_| self.unlisted(feeders)))?;
         // What a handler says is of the file that it is for.
         let is_it =
             |text: &str| found.path.as_ref().is_some_and(|path| self.meanings(text).contains(path));
