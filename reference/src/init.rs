@@ -106,7 +106,7 @@ impl<'a> SandboxInit<'a> {
         offline: bool,
         lifeline: Option<RawFd>,
     ) -> io::Result<Self> {
-        let filter = if offline { filter::prepare_offline() } else { filter::prepare() }?;
+        let filter = filter::prepare_shared(offline)?;
         let lockdown = Some(CommandLockdown { filter, scope: Some(ruleset) });
         Ok(Self { lockdown, lifeline, ..self })
     }

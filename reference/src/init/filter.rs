@@ -22,15 +22,16 @@ const CLOSED_CALLS: [i64; 6] = [
 /// Terminal requests that put bytes into the terminal's input (TIOCSTI; TIOCLINUX pastes).
 const CLOSED_REQUESTS: [u64; 2] = [0x5412, 0x541C];
 
-/// The filter, ready to be installed.
+/// Prepares the filter for a command in namespaces of its own.
 pub(super) fn prepare() -> io::Result<Filter> {
-    program(SocketFamilies::ButVsock).map_err(io::Error::other)
+    program(SocketFamilies::ButVsock, GuardedLimits::Init).map_err(io::Error::other)
 }
 
-/// Prepares the filter for a command on the host's network that is to have none: of all sockets it
-/// can make unix ones only.
-pub(super) fn prepare_offline() -> io::Result<Filter> {
-    program(SocketFamilies::UnixAlone).map_err(io::Error::other)
+/// Prepares the filter for a command among the host's processes. One that is `offline` has no network
+/// although it is on the host's: of all sockets it can make unix ones only.
+pub(super) fn prepare_shared(offline: bool) -> io::Result<Filter> {
+    let sockets = if offline { SocketFamilies::UnixAlone } else { SocketFamilies::ButVsock };
+    program(sockets, GuardedLimits::Others).map_err(io::Error::other)
 }
 
 /// The socket families that can be created.
@@ -58,12 +59,39 @@ impl SocketFamilies {
     }
 }
 
+/// The processes whose resource limits the command cannot set. With none to open, the init could not look at what
+/// is refused, and a launcher not find what is left.
+#[derive(Clone, Copy)]
+enum GuardedLimits {
+    /// The init of its own pid namespace.
+    Init,
+    /// All but the calling process: the launcher and the host's have numbers as its own children have.
+    Others,
+}
+
+impl GuardedLimits {
+    /// The limits that are refused to be set, as a condition on process and new limit.
+    fn refused(self) -> Result<SeccompRule, seccompiler::BackendError> {
+        let (operator, process) = match self {
+            Self::Init => (SeccompCmpOp::Eq, 1),
+            Self::Others => (SeccompCmpOp::Ne, 0),
+        };
+        SeccompRule::new(vec![
+            SeccompCondition::new(0, SeccompCmpArgLen::Dword, operator, process)?,
+            SeccompCondition::new(2, SeccompCmpArgLen::Qword, SeccompCmpOp::Ne, 0)?,
+        ])
+    }
+}
+
 /// Installs the filter for this process and its descendants; sets no_new_privs.
 pub(super) fn install(filter: &Filter) -> io::Result<()> {
     seccompiler::apply_filter(filter).map_err(io::Error::other)
 }
 
-fn program(sockets: SocketFamilies) -> Result<BpfProgram, seccompiler::BackendError> {
+fn program(
+    sockets: SocketFamilies,
+    limits: GuardedLimits,
+) -> Result<BpfProgram, seccompiler::BackendError> {
     let mut rules: std::collections::BTreeMap<i64, Vec<SeccompRule>> = CLOSED_CALLS
         .into_iter()
         .filter(|call| !is_open(*call))
@@ -77,6 +105,7 @@ fn program(sockets: SocketFamilies) -> Result<BpfProgram, seccompiler::BackendEr
     if !fault!("mechanism.vsock") {
         rules.insert(libc::SYS_socket, vec![sockets.refused()?]);
     }
+    rules.insert(libc::SYS_prlimit64, vec![limits.refused()?]);
     if !fault!("mechanism.unshare-cgroup") {
         rules.insert(libc::SYS_unshare, vec![new_cgroup_namespace()?]);
     }
@@ -208,6 +237,34 @@ mod tests {
         assert_eq!(with_and_without(other), [Err(libc::EINVAL), Err(libc::EINVAL)]);
     }
 
+    /// The address 8 holds no limit: past the filter, and before any permission, the kernel answers EFAULT.
+    #[rstest]
+    #[case::init(1, [Err(libc::EPERM), Err(libc::EPERM)])]
+    #[case::init_with_high_bits(0x1_0000_0001, [Err(libc::EPERM), Err(libc::EPERM)])]
+    #[case::other_process(2, [Err(libc::EFAULT), Err(libc::EPERM)])]
+    #[case::itself(0, [Err(libc::EFAULT), Err(libc::EFAULT)])]
+    fn limits_of_others_are_not_set(#[case] process: i64, #[case] expected: [Result<i64, i32>; 2]) {
+        let filtered = [prepare(), prepare_shared(false)].map(|filter| {
+            let act = move || {
+                install(&filter.unwrap()).unwrap();
+                call(libc::SYS_prlimit64, [process, i64::from(libc::RLIMIT_NOFILE), 8])
+            };
+            std::thread::spawn(act).join().unwrap()
+        });
+        assert_eq!(filtered, expected);
+    }
+
+    #[test]
+    fn limits_of_others_can_be_read() {
+        let own = i64::from(std::process::id());
+        let act = move || {
+            install(&prepare_shared(false).unwrap()).unwrap();
+            call(libc::SYS_prlimit64, [own, i64::from(libc::RLIMIT_NOFILE), 0])
+        };
+        // Past the filter: the kernel may take offence at where the old limit goes.
+        assert_ne!(std::thread::spawn(act).join().unwrap(), Err(libc::EPERM));
+    }
+
     #[rstest]
     #[case::inet(2, Err(libc::EPERM))]
     #[case::inet6(10, Err(libc::EPERM))]
@@ -220,7 +277,7 @@ mod tests {
         #[case] expected: Result<i64, i32>,
     ) {
         let filtered = std::thread::spawn(move || {
-            install(&prepare_offline().unwrap()).unwrap();
+            install(&prepare_shared(true).unwrap()).unwrap();
             call(libc::SYS_socket, [family, 0xfff, 0])
         });
         assert_eq!(filtered.join().unwrap(), expected);
@@ -236,7 +293,7 @@ mod tests {
     #[cfg(target_arch = "x86_64")]
     #[test]
     fn x32_numbers_are_turned_away_first() {
-        let program = program(SocketFamilies::ButVsock).unwrap();
+        let program = program(SocketFamilies::ButVsock, GuardedLimits::Init).unwrap();
         let first: Vec<_> = program[..3].iter().map(|step| (step.code, step.jf, step.k)).collect();
         let answer = 0x0005_0000 | libc::ENOSYS as u32;
         assert_eq!(first, [(0x20, 0, 0), (0x35, 1, 0x4000_0000), (0x06, 0, answer)]);

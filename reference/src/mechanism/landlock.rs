@@ -72,7 +72,8 @@ impl Mechanism for LandlockMechanism {
         &[
             "Landlock only grants: a deny, a protected name or a profile in what is granted is refused, by name.",
             "Mode, times, owner and extended attributes can be changed wherever the user may; names and metadata outside the grants can be seen.",
-            "Host processes can be seen in /proc, not signalled or traced; host unix sockets bound to paths can be reached.",
+            "Host processes can be seen in /proc, not signalled, traced or given other limits; nice value, affinity and I/O priority of the user's own can be changed. Host unix sockets bound to paths can be reached.",
+            "Limits are set for the calling process only, not by the number of one (prlimit of a process).",
             "In place of a private /tmp the command has a directory of its own by TMPDIR; /tmp, /dev/shm and pseudo-terminals are closed.",
             "Without a network there is no loopback either: only unix sockets can be made.",
         ]

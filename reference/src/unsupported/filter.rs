@@ -10,7 +10,7 @@ pub(super) fn prepare() -> io::Result<Filter> {
     Err(io::ErrorKind::Unsupported.into())
 }
 
-pub(super) fn prepare_offline() -> io::Result<Filter> {
+pub(super) fn prepare_shared(_offline: bool) -> io::Result<Filter> {
     prepare()
 }
 
