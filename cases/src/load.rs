@@ -249,14 +249,21 @@ fn plain(error: &serde_yaml::Error, field: &str) -> String {
         false => {
             let text = match text.split_once("expected struct ") {
                 Some((before, _)) => match before.strip_suffix("invalid type: sequence, ") {
-                    Some(path) => format!("{path}this is no list, but a map"),
+                    Some(path) => format!("{path}expected a map, and this is a list"),
                     None => format!("{before}expected a map"),
                 },
                 None => text.to_owned(),
             };
-            with_suggestion(text)
+            too_large(&text).unwrap_or_else(|| with_suggestion(text))
         }
     }
+}
+
+/// Returns the message about a number that no field takes, if `message` is about one.
+fn too_large(message: &str) -> Option<String> {
+    let number = message.strip_prefix("invalid type: integer `")?;
+    let (number, _) = number.split_once("` as u128").or_else(|| number.split_once("` as i128"))?;
+    Some(format!("`{number}` is too large a number: 64 bits are the most"))
 }
 
 /// Returns the message about an unknown name with the name that was probably meant in place of all
@@ -300,18 +307,31 @@ fn is_within(text: &str, field: &str, line: usize) -> bool {
 /// the line of the deepest key that is found, else 1.
 pub(crate) fn line_of(text: &str, field: &str) -> usize {
     let mut line = 0;
+    let mut above = None;
     for key in field.split(['.', '[']).filter(|key| !key.is_empty() && !key.ends_with(']')) {
         let below = text.lines().enumerate().skip(line);
+        let mut part = below.take_while(|(at, text)| *at == line || is_part(text, above));
         let starts = |text: &str| {
             let text = text.trim_start().trim_start_matches(['-', '{', ' ']);
             text.strip_prefix(key).is_some_and(|rest| rest.trim_start().starts_with(':'))
         };
-        match below.into_iter().find(|(_, text)| starts(text)) {
-            Some((at, _)) => line = at,
+        match part.find(|(_, text)| starts(text)) {
+            Some((at, text)) => (line, above) = (at, Some(indentation(text))),
             None => break,
         }
     }
     line + 1
+}
+
+fn indentation(line: &str) -> usize {
+    line.len() - line.trim_start().len()
+}
+
+/// Returns whether `line` belongs to the key above it that is indented by `above`.
+fn is_part(line: &str, above: Option<usize>) -> bool {
+    let text = line.trim_start();
+    let is_inside = |above| indentation(line) > above || text.starts_with(['-', '}', ']']);
+    text.is_empty() || text.starts_with('#') || above.is_none_or(is_inside)
 }
 
 /// Returns the line of the second of two keys if `message` reports a duplicate: the next line below
@@ -325,7 +345,6 @@ fn line_of_duplicate(text: &str, field: &str, message: &str) -> Option<usize> {
         let rest = line.strip_prefix(key).map(|rest| rest.trim_start_matches(['"', '\'']));
         rest.is_some_and(|rest| rest.trim_start().starts_with(':'))
     };
-    let indentation = |line: &str| line.len() - line.trim_start().len();
     let mut keys = text.lines().enumerate().skip(skipped).filter(|(_, line)| has_key(line));
     let (_, first) = keys.next()?;
     let (at, _) = keys.find(|(_, line)| indentation(line) == indentation(first))?;
@@ -350,7 +369,16 @@ mod tests {
 
     #[test]
     fn keys_are_followed_down_to_their_line() {
-        for (field, line) in [("expect", 4), ("rows.two", 8), ("rows.two.level", 9), ("nope", 1)] {
+        let fields = [
+            ("expect", 4),
+            ("rows.two", 8),
+            ("rows.two.level", 9),
+            ("nope", 1),
+            // A key of that name stands in another map.
+            ("act.two", 3),
+            ("rows.one.level", 7),
+        ];
+        for (field, line) in fields {
             assert_eq!(line_of(CASE, field), line, "{field}");
         }
     }
@@ -404,7 +432,10 @@ mod tests {
         for line in lines {
             let text = format!("{CASE}{line}\n");
             let error = parse::<CaseFile>(Path::new("a.yaml"), &text).unwrap_err();
-            assert!(error.message.contains("this is no list, but a map"), "{line}: {error}");
+            assert!(
+                error.message.contains("expected a map, and this is a list"),
+                "{line}: {error}"
+            );
             assert_eq!(error.line, 10, "{line}: {error}");
         }
     }
@@ -425,6 +456,16 @@ mod tests {
         let text = CASE.replace("allowed: {}", "answer: {denied: {}}");
         let error = parse::<CaseFile>(Path::new("a.yaml"), &text).unwrap_err().to_string();
         assert!(error.contains("a decision is the rule that made it"), "{error}");
+    }
+
+    #[test]
+    fn a_number_that_is_too_large_is_told_with_its_range() {
+        for number in ["99999999999999999999", "-99999999999999999999"] {
+            let text = format!("{CASE}timeout_ms: {number}\n");
+            let error = parse::<CaseFile>(Path::new("a.yaml"), &text).unwrap_err().to_string();
+            assert!(error.starts_with("a.yaml:10: timeout_ms: "), "{error}");
+            assert!(error.contains(&format!("`{number}` is too large a number")), "{error}");
+        }
     }
 
     #[test]
