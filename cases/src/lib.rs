@@ -17,6 +17,7 @@ pub mod coverage;
 mod embedded;
 mod lint;
 pub mod load;
+mod names;
 mod nearest;
 mod pointer;
 pub mod protocol;

@@ -7,7 +7,7 @@ use std::sync::LazyLock;
 use sha2::{Digest, Sha256};
 
 use crate::EMBEDDED_FILES;
-use crate::case::{Case, CaseFile, CaseId, CaseStep, Control, Oracle, Row, Twin};
+use crate::case::{Case, CaseFile, CaseId, CaseStep, Control, Oracle, Twin, UnrolledCase};
 use crate::load::LoadError;
 use crate::requirement::{RequirementId, RequirementRegistry};
 use crate::vars::{self, UnknownVariable};
@@ -20,6 +20,8 @@ mod query;
 mod repair;
 mod requirement;
 mod supervised;
+mod table;
+mod values;
 
 use directories::CorpusDirectories;
 use repair::{RepairedCase, WrittenKeys};
@@ -243,9 +245,15 @@ fn cases_of(
     };
     let is_repaired = !errors.is_empty();
     // What is written now is refused; a record keeps what was written when it was made.
-    let mut found = if registry.is_some() { valueless(&file) } else { Vec::new() };
-    for (row, file) in file.unrolled() {
+    let is_author = registry.is_some();
+    let mut found = if is_author { table::faults(&file, text) } else { Vec::new() };
+    let parameters = file.parameters();
+    for UnrolledCase { row, file, undefined } in file.unrolled() {
         let row = row.as_deref();
+        for parameter in undefined.iter().filter(|_| is_author) {
+            let fault = (parameter.field.clone(), parameter.fault(row, &parameters));
+            found.push((row.map(str::to_owned), fault));
+        }
         let made = file
             .map_err(|message| (String::new(), format!("this row makes no valid case: {message}")));
         let made = made.and_then(|file| {
@@ -277,14 +285,6 @@ fn cases_of(
 
 /// A field and what is wrong with it.
 type FieldFault = (&'static str, String);
-
-/// The rows of `file` that have a parameter without a value.
-fn valueless(file: &CaseFile) -> Vec<(Option<String>, (String, String))> {
-    let fault = |(name, row): (&String, &Row)| {
-        row.valueless().map(|message| (Some(name.clone()), ("with".to_owned(), message)))
-    };
-    file.rows.iter().filter_map(fault).collect()
-}
 
 fn compile(path: &Path, row: Option<&str>, file: CaseFile) -> Result<Case, FieldFault> {
     let id = id_of(path, row)?;
@@ -368,6 +368,9 @@ fn faults(case: &Case, registry: Option<&RequirementRegistry>) -> Vec<FieldFault
     ];
     let cited = registry.map(|registry| requirement::faults(case, registry));
     let mut found = cited.unwrap_or_default();
+    if registry.is_some() {
+        found.extend(values::faults(case));
+    }
     let variables: Vec<UnknownVariable> =
         case.strings().into_iter().flat_map(vars::unknown_in).collect();
     // What such a variable is part of is wrong for this reason.

@@ -57,6 +57,7 @@ pub struct CaseFile {
     pub slow: bool,
     /// Time after which an arm is given up, in milliseconds.
     #[serde(default = "timeout_ms")]
+    #[schemars(range(min = 1))]
     pub timeout_ms: u64,
     /// About how long an arm waits, in milliseconds: it needs no CPU meanwhile. By default what
     /// `run`, `during` and `expect.times` show.

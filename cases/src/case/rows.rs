@@ -7,6 +7,7 @@ use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 
 use super::file::one_or_many;
+use super::parameters::{UndefinedParameter, undefined};
 use super::{
     Act, CaseFile, Control, DuringEvent, Expect, FixtureEntry, HostNeed, Launcher, Level,
     PolicySpec, RunSpec, Twin,
@@ -102,25 +103,42 @@ impl Row {
     }
 }
 
-/// A case file and the row it comes from, if it comes from one.
-pub(crate) type NamedCase = (Option<String>, Result<CaseFile, String>);
+/// A case file that stands alone, and what it comes from.
+#[derive(Debug)]
+pub(crate) struct UnrolledCase {
+    /// The row, if it comes from one.
+    pub(crate) row: Option<String>,
+    /// The file; of a row that makes no case the fault.
+    pub(crate) file: Result<CaseFile, String>,
+    /// The parameters that have no value in it.
+    pub(crate) undefined: Vec<UndefinedParameter>,
+}
 
 impl CaseFile {
-    /// The case files this one stands for: itself, or one a row; of a row that makes no case the
-    /// fault.
-    pub(crate) fn unrolled(self) -> Vec<NamedCase> {
+    /// The case files this one stands for: itself, or one a row.
+    pub(crate) fn unrolled(self) -> Vec<UnrolledCase> {
         if self.rows.is_empty() {
-            return vec![(None, Ok(self))];
+            let map = to_map(&self).unwrap_or_default();
+            let undefined = undefined(&map, &BTreeMap::new());
+            return vec![UnrolledCase { row: None, file: Ok(self), undefined }];
         }
         let mut base = self;
         let rows = std::mem::take(&mut base.rows);
         let base = to_map(&base);
-        let of_row = |row| Self::with_row(base.clone()?, row);
-        rows.iter().map(|(name, row)| (Some(name.clone()), of_row(row))).collect()
+        let of_row = |(name, row): (&String, &Row)| {
+            let made = base.clone().and_then(|base| Self::with_row(base, row));
+            let (file, undefined) = match made {
+                Ok((file, undefined)) => (file, undefined),
+                Err(fault) => (Err(fault), Vec::new()),
+            };
+            UnrolledCase { row: Some(name.clone()), file, undefined }
+        };
+        rows.iter().map(of_row).collect()
     }
 
-    /// Returns the case that `row` makes of the case around it.
-    fn with_row(mut case: Map<String, Value>, row: &Row) -> Result<Self, String> {
+    /// Returns the case that `row` makes of the case around it, and the parameters that `row` has no
+    /// value for.
+    fn with_row(mut case: Map<String, Value>, row: &Row) -> Result<FilledCase, String> {
         let mut changes = to_map(row)?;
         changes.remove("with");
         for key in ["fixture", "policy"] {
@@ -129,11 +147,16 @@ impl CaseFile {
             }
         }
         case.extend(changes);
+        let values = row.values();
+        let undefined = undefined(&case, &values);
         let mut value = Value::Object(case);
-        substitute(&mut value, &row.values());
-        serde_json::from_value(value).map_err(|error| error.to_string())
+        substitute(&mut value, &values);
+        Ok((serde_json::from_value(value).map_err(|error| error.to_string()), undefined))
     }
 }
+
+/// A case with a row worked in, or the fault, and the parameters that have no value in it.
+type FilledCase = (Result<CaseFile, String>, Vec<UndefinedParameter>);
 
 fn to_map(value: &impl Serialize) -> Result<Map<String, Value>, String> {
     match serde_json::to_value(value) {
@@ -198,7 +221,7 @@ rows:
     fn a_row_is_a_case_of_its_own() {
         let file: CaseFile = crate::load::fragment(TABLE).unwrap();
         let cases: Vec<_> =
-            file.unrolled().into_iter().map(|(row, case)| (row, case.unwrap())).collect();
+            file.unrolled().into_iter().map(|one| (one.row, one.file.unwrap())).collect();
         let names: Vec<_> = cases.iter().map(|(name, _)| name.as_deref().unwrap()).collect();
         assert_eq!(names, ["one", "two"]);
         let (_, two) = &cases[1];
@@ -214,7 +237,7 @@ rows:
     fn a_row_that_makes_no_valid_case_is_named() {
         let broken = TABLE.replace("level: should", "expect: {allowed: {}}, stdin: x");
         let file: CaseFile = crate::load::fragment(&broken).unwrap();
-        assert!(file.unrolled().into_iter().all(|(_, case)| case.is_ok()));
+        assert!(file.unrolled().into_iter().all(|one| one.file.is_ok()));
         let numeric = TABLE.replace("${path} is", "is").replace("timeout", "x");
         assert!(crate::load::fragment::<CaseFile>(&numeric).is_ok());
     }

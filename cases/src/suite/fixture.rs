@@ -37,6 +37,25 @@ pub(super) fn check(case: &Case) -> Result<(), FieldFault> {
     Ok(())
 }
 
+/// Nothing lies below an entry that is no directory.
+pub(super) fn check_below(case: &Case) -> Result<(), FieldFault> {
+    let is_end = |kind: &EntryKind| {
+        matches!(kind, EntryKind::File(_) | EntryKind::Hardlink(_) | EntryKind::Fifo)
+    };
+    let ends = case.fixture.iter().filter(|(_, entry)| is_end(&entry.kind));
+    let ends: BTreeMap<EntryLocation<'_>, &String> =
+        ends.filter_map(|(path, _)| Some((locate(path).ok()?, path))).collect();
+    for path in case.fixture.keys() {
+        let Ok((own, names)) = locate(path) else { continue };
+        let mut above = (0..names.len()).map(|end| (own, names[..end].to_vec()));
+        if let Some(end) = above.find_map(|way| ends.get(&way)) {
+            let why = format!("`{path}` lies below `{end}`, which is no directory");
+            return Err(("fixture", why));
+        }
+    }
+    Ok(())
+}
+
 /// Returns the directory of the arm that `path` lies in, and the path within it.
 fn locate(path: &str) -> Result<EntryLocation<'_>, FieldFault> {
     let (first, rest) = path.split_once('/').unwrap_or((path, ""));
