@@ -35,7 +35,7 @@ pub use load::LoadError;
 pub use nearest::{nearest_name, suggestion};
 pub use requirement::{CasePolarity, Requirement, RequirementId, RequirementRegistry};
 pub use sets::FrozenSet;
-pub use suite::Suite;
+pub use suite::{SkippedFile, Suite};
 
 /// The corpus, the requirements, the frozen sets and the schemas of this crate.
 static EMBEDDED_FILES: LazyLock<EmbeddedFiles> = LazyLock::new(|| {

@@ -24,6 +24,7 @@ mod table;
 mod values;
 
 use directories::CorpusDirectories;
+pub use directories::SkippedFile;
 use repair::{RepairedCase, WrittenKeys};
 
 /// The directory of the built-in cases.
@@ -73,6 +74,8 @@ pub struct Suite {
     pub own: BTreeMap<RequirementId, (PathBuf, usize)>,
     /// Path of a file → its path as it is seen from the working directory, where they differ.
     places: BTreeMap<PathBuf, PathBuf>,
+    /// What is not read of the directories, although it looks like a case.
+    pub skipped: Vec<SkippedFile>,
 }
 
 /// Files, path → text.
@@ -134,7 +137,7 @@ impl Suite {
 
     /// The part of the corpus in `dirs` that can be read, and everything that is wrong with it.
     pub fn survey<P: AsRef<Path>>(dirs: &[P]) -> (Self, Vec<LoadError>) {
-        let CorpusDirectories { cases, requirements, places, mut errors } =
+        let CorpusDirectories { cases, requirements, places, skipped, mut errors } =
             CorpusDirectories::read(dirs);
         let built_in = texts(REQUIREMENTS_DIR);
         let (suite, found) =
@@ -144,7 +147,7 @@ impl Suite {
             ..error
         };
         errors.extend(found.into_iter().map(at_its_place));
-        (Self { places, ..suite }, errors)
+        (Self { places, skipped, ..suite }, errors)
     }
 
     /// Returns the path of a file of the suite as it is seen from the working directory.
@@ -201,8 +204,8 @@ impl Suite {
         }
         cases.sort_by(|a, b| a.id.cmp(&b.id));
         let sha256 = digest(&files);
-        let places = BTreeMap::new();
-        (Self { cases, requirements: registry, own, source, sha256, files, places }, errors)
+        let (places, skipped, requirements) = (BTreeMap::new(), Vec::new(), registry);
+        (Self { cases, requirements, own, source, sha256, files, places, skipped }, errors)
     }
 }
 

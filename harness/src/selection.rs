@@ -18,6 +18,8 @@ use boxproof_reports::Shard;
 use globset::{GlobBuilder, GlobMatcher};
 use sha2::{Digest, Sha256};
 
+mod nothing;
+
 /// The keys a filter can have.
 const KEYS: &str = "level:, area: and needs:";
 
@@ -275,7 +277,7 @@ mod tests {
 
     const PLAIN: &str = "purpose: P.\nrequirement: R-x\nact: {sh: 'true'}\nexpect: {allowed: {}}\n";
 
-    fn suite() -> Suite {
+    pub(super) fn suite() -> Suite {
         let rows = "rows: {seven: {}, nought: {level: may}}\n";
         let files = [
             ("fs/read.yaml", PLAIN.to_owned() + "needs: [fs.write]\n"),

@@ -211,3 +211,27 @@ fn what_can_never_hold_is_an_error_of_an_author_alone(
     assert!(errors[0].column > 0, "{errors:?}");
     assert!(recorded(&text).is_ok(), "{:?}", recorded(&text));
 }
+
+#[test]
+fn directories_without_a_case_say_why() {
+    let directory = tempfile::tempdir().unwrap();
+    let lack = |suite: Suite| suite.lack_of_cases().unwrap();
+    let at = directory.path();
+    let empty = format!("no case in {}: no file below it is called *.yaml", at.display());
+    assert_eq!(lack(Suite::load(at).unwrap()), empty);
+    std::fs::write(at.join("a.yml"), CASE).unwrap();
+    std::fs::write(at.join("notes.md"), CASE).unwrap();
+    std::os::unix::fs::symlink("a.yml", at.join("b.yaml")).unwrap();
+    std::os::unix::net::UnixListener::bind(at.join("c.yaml")).unwrap();
+    std::os::unix::fs::symlink("/", at.join("d")).unwrap();
+    let kinds = [
+        ("a.yml", "its extension is not .yaml"),
+        ("b.yaml", "a symbolic link"),
+        ("c.yaml", "no regular file"),
+        ("d", "a symbolic link"),
+    ];
+    let skipped = kinds.map(|(name, why)| format!("{} ({why})", at.join(name).display()));
+    let says = format!("a case is a regular file *.yaml, not {}", skipped.join(", "));
+    assert_eq!(lack(Suite::load(at).unwrap()), format!("no case in {}: {says}", at.display()));
+    assert_eq!(load(CASE).unwrap().lack_of_cases(), None);
+}

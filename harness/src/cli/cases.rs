@@ -141,11 +141,14 @@ impl SettledCases {
     }
 
     /// Returns the corpus with the cases that `selection` reaches; filters that match nothing are
-    /// said so.
+    /// said so, and so is why nothing is selected.
     pub(super) fn suite_of(&self, selection: &CaseSelection) -> Result<Suite, CliFailure> {
         let suite = self.corpus.suite_of(selection)?;
         for filter in selection.idle(&suite) {
             note(format_args!("filter `{filter}` matches no case; see `boxproof list`"));
+        }
+        if let Some(why) = selection.why_nothing(&suite) {
+            note(why);
         }
         Ok(suite)
     }

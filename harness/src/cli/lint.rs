@@ -4,7 +4,7 @@ use boxproof_cases::case::Act;
 use boxproof_cases::{COVERAGE, LintFinding, LoadError, Suite, finding, lint, suggestion};
 use boxproof_probes::{UsageError, catalog};
 
-use super::{CliFailure, CorpusArgs, print_text};
+use super::{CliFailure, CorpusArgs, note, print_text};
 
 /// Arguments of `lint`.
 #[derive(Debug, clap::Args)]
@@ -25,6 +25,10 @@ pub(super) fn run(args: &LintArgs) -> Result<i32, CliFailure> {
     }
     for finding in &found {
         print_text(&format!("{finding}\n"))?;
+    }
+    match suite.lack_of_cases() {
+        Some(why) => note(why),
+        None => suite.skipped.iter().for_each(|file| note(format_args!("not read: {file}"))),
     }
     let (cases, requirements) = (suite.cases.len(), suite.requirements.len());
     print_text(&format!(

@@ -116,6 +116,9 @@ fn what_failed_last_is_run_again() {
     // A list narrows what filters select.
     let none = place.boxproof("run", &["--backend", "none", "--last-failed", again, "exec/**"]);
     assert_eq!(none.exits(4).last_line(), "0 cases: 0 pass");
+    has(&none.stderr, "first.ndjson` has none of the 6 cases that are selected otherwise");
+    let out = place.boxproof("run", &["--backend", "none", "fs/**", "!area:fs"]);
+    has(&out.exits(4).stderr, "boxproof: no case is selected: `!area:fs` takes out all of the");
 }
 
 #[test]

@@ -59,7 +59,9 @@ fn explain_tells_what_passes_what_fails_and_why_it_matters() {
 fn lint_is_silent_about_a_good_corpus() {
     let place = Place::with(&[("exec/works", WORKS), ("fs/denied", DENIED)]);
     has(place.boxproof("lint", &[]).exits(0).last_line(), "0 findings in 2 cases");
-    has(Place::new().boxproof("lint", &[]).exits(4).last_line(), "0 findings in 0 cases");
+    let empty = Place::new().boxproof("lint", &[]);
+    has(empty.exits(4).last_line(), "0 findings in 0 cases");
+    has(&empty.stderr, "no file below it is called *.yaml");
 }
 
 #[rstest]
