@@ -94,6 +94,12 @@ fn check_bounds(file: &Path, text: &str) -> Result<(), LoadError> {
         let message = format!("more than {FILE_LIMIT} bytes: split it into several files");
         return Err(LoadError::whole(file, message));
     }
+    // Every second byte of a text in UTF-16 is such a one.
+    if let Some(at) = text.find('\0') {
+        let line = 1 + text[..at].matches('\n').count();
+        let message = "a NUL byte: write the file in UTF-8, and NUL as an escape";
+        return Err(LoadError { line, ..LoadError::whole(file, message) });
+    }
     match too_deep(text) {
         Some(line) => {
             let message = format!("more than {NESTING_LIMIT} lists and maps within each other");
@@ -484,6 +490,7 @@ mod tests {
             (format!("a: {}", "{a: ".repeat(50_000)), "within each other"),
             (format!("a:\n{}x", "- ".repeat(50_000)), "within each other"),
             ("[\n".repeat(50_000), "within each other"),
+            (CASE.replace(':', "\0:"), "a NUL byte: write the file in UTF-8"),
         ];
         for (text, message) in texts {
             let error = parse::<CaseFile>(Path::new("a.yaml"), &text).unwrap_err();
