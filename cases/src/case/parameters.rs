@@ -64,9 +64,9 @@ impl TextReader<'_> {
     }
 
     fn undefined_in(&self, text: &str) -> Vec<UndefinedParameter> {
-        let is_open = |name: &&str| {
-            !self.with.contains_key(*name) && !(self.is_program && mentions(text, name))
-        };
+        let is_given = |name: &str| self.with.contains_key(name);
+        let is_own = |name: &str| self.is_program && mentions(text, name);
+        let is_open = |name: &&str| !is_given(name) && !is_own(name);
         let undefined =
             |name: &str| UndefinedParameter { field: String::new(), name: name.to_owned() };
         names(text).filter(is_open).map(undefined).collect()
