@@ -34,7 +34,8 @@ pub(crate) use nested::nest;
 pub(crate) use nested_places::{MountPlace, NestedPlaces};
 pub(crate) use process::{
     default_signals, fork, hand_nothing_on, inherit_descriptors, own_terminal, random,
-    random_bytes, reap, resize, stands_still, survive_file_limit, waiting_bytes,
+    random_bytes, reap, release_standard_streams, resize, stands_still, survive_file_limit,
+    waiting_bytes,
 };
 pub(crate) use process_state::{firm_limit, start_with, try_nice};
 #[cfg(target_os = "linux")]

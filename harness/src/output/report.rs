@@ -46,19 +46,25 @@ impl ReportOutput {
         let mut target = OutputTarget::File(directory, name);
         let (mut bytes, record) = io::pipe()?;
         let (answer, mut told) = io::pipe()?;
-        let (own_record, own_answer) = (record.try_clone()?, answer.try_clone()?);
+        let mut own_ends = Some((record, answer));
+        let inherited_ends = &mut own_ends;
         // No child of ours, all of which end before the record is written.
         let between = sys::fork(move || {
-            drop((record, answer));
+            // With an end of its own pipe open, the writer would outlive this process.
+            drop(inherited_ends.take());
             let writer = sys::fork(move || {
                 let _ = setsid();
+                if sys::release_standard_streams().is_err() {
+                    return 1;
+                }
                 let told_well = told.write_all(&write_received(&mut bytes, &mut target));
                 i32::from(told_well.is_err())
             });
             i32::from(writer.is_err())
         })?;
         waitpid(between, None)?;
-        Ok(Self::Kept { path, record: own_record, answer: own_answer })
+        let (record, answer) = own_ends.ok_or_else(|| io::Error::other("no pipe to the writer"))?;
+        Ok(Self::Kept { path, record, answer })
     }
 
     /// Writes the record.

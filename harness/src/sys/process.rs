@@ -49,6 +49,20 @@ pub(crate) fn hand_nothing_on() -> io::Result<()> {
     Ok(())
 }
 
+/// Puts `/dev/null` in the place of the standard streams: whoever reads what this process inherited
+/// does not wait for its end.
+///
+/// # Errors
+/// The errno of open(2) or dup2(2).
+pub(crate) fn release_standard_streams() -> io::Result<()> {
+    let nothing = std::fs::File::options().read(true).write(true).open("/dev/null")?;
+    for number in libc::STDIN_FILENO..=libc::STDERR_FILENO {
+        // SAFETY: standard streams are opened and closed by nothing else of this process.
+        Errno::result(unsafe { libc::dup2(nothing.as_raw_fd(), number) })?;
+    }
+    Ok(())
+}
+
 /// Makes `command` start with each descriptor open under the number beside it.
 ///
 /// # Errors

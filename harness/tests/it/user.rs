@@ -99,6 +99,43 @@ fn a_program_out_of_the_users_reach_is_still_the_reference() {
     );
 }
 
+/// Processes that keep root's rights for the outputs hold no stream of the run, and end with it.
+#[test]
+fn writers_of_outputs_end_with_a_run_that_writes_none() {
+    let Some(user) = account().filter(|_| geteuid().is_root()) else {
+        eprintln!("skipped: only root, beside an ordinary account, becomes another user");
+        return;
+    };
+    let place = open_place();
+    let (junit, html) = (place.arg("junit.xml"), place.arg("page.html"));
+    let missing = place.arg("no-such.yaml");
+    let outputs = ["--junit", &junit, "--html", &html, "--user", &user.name];
+    // The output of the program ends when the last process that holds it does.
+    let ran = run(&place, &[&outputs[..], &["--backend", &missing]].concat());
+    has(&ran.exits(2).stderr, "no-such.yaml");
+    let tool = place.arg("tool.yaml");
+    let known = [&outputs[..], &["--backend", &tool, "--known", &missing]].concat();
+    has(&run(&place, &known).exits(2).stderr, "no-such.yaml");
+    assert_eq!(holders_of(&place), Vec::<String>::new());
+}
+
+/// Command lines that name `place`, after a second at most.
+fn holders_of(place: &Place) -> Vec<String> {
+    let lines = || {
+        let processes = std::fs::read_dir("/proc").unwrap().flatten();
+        let lines =
+            processes.filter_map(|e| std::fs::read_to_string(e.path().join("cmdline")).ok());
+        lines.filter(|line| line.contains(&place.arg("junit.xml"))).collect::<Vec<_>>()
+    };
+    for _ in 0..100 {
+        if lines().is_empty() {
+            break;
+        }
+        std::thread::sleep(std::time::Duration::from_millis(10));
+    }
+    lines()
+}
+
 #[test]
 fn an_account_that_is_not_there_is_a_usage_error() {
     let ran = run(&open_place(), &["--user", "boxproof-no-such-account"]);
