@@ -20,6 +20,7 @@ mod resolve;
 mod shipped;
 mod template;
 mod unsaid;
+mod values;
 mod variations;
 mod version;
 mod write_rules;
@@ -158,6 +159,13 @@ impl Backend {
     /// Returns whether it is an agent, which hands the command's output on as the text of a report.
     pub fn is_agent(&self) -> bool {
         matches!(&self.kind, BackendKind::Argv(manifest) if manifest.agent.is_some())
+    }
+
+    /// Returns whether files of its own are written outside of an arm's directories, where those of
+    /// another arm would meet them.
+    pub fn places_files_outside(&self) -> bool {
+        matches!(&self.kind, BackendKind::Argv(manifest)
+            if manifest.files.iter().any(|file| !file.is_of_an_arm()))
     }
 
     /// Returns whether cases that need `capability` are run: it is claimed, or asked all the same.

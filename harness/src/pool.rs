@@ -12,7 +12,6 @@ use std::os::fd::{AsFd, AsRawFd, BorrowedFd, RawFd};
 use std::os::unix::net::UnixStream;
 use std::time::{Duration, Instant};
 
-use boxproof_cases::case::Exclusive;
 use nix::errno::Errno;
 use nix::poll::{PollFd, PollFlags, PollTimeout, poll};
 use nix::sys::resource::{Resource, getrlimit};
@@ -22,6 +21,7 @@ use signal_hook::{SigId, low_level};
 
 use crate::case_pair::CasePair;
 use crate::execution::{ExecutedArm, GatheredArms};
+use crate::schedule::SharedState;
 use crate::worker::{WorkerContext, live};
 use crate::{sweep, sys, termination};
 use connection::{BrokenLine, WorkerLine, WorkerMessage};
@@ -180,7 +180,7 @@ struct WorkerPool<'a> {
     born: usize,
     /// Jobs still to do, by pool, the next one last.
     queues: [Vec<usize>; 2],
-    held: HashSet<Exclusive>,
+    held: HashSet<SharedState>,
     deaths: HashMap<usize, usize>,
     seen: GatheredArms,
     /// The pairs of which that is news.

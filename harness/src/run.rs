@@ -52,6 +52,7 @@ use crate::names::ArmNames;
 use crate::shortage;
 use crate::sweep::{self, Baseline, RunSurvivors, SharedObjects, Traces};
 use crate::workspace::{ArmWorkspace, base_env};
+use steps::StepBounds;
 use stream::{RawStreams, read_streams};
 
 /// The reason for an arm to have no report.
@@ -238,7 +239,7 @@ impl Runner<'_> {
         let mut placed = Vec::new();
         let runs = self.run_all(&launches, line.records, workspace, &mut placed);
         // In every case, and even if the run itself failed.
-        let torn_down = steps::tear_down(&launches, self.patience());
+        let torn_down = steps::tear_down(&launches, self.bounds());
         let runs = runs?;
         torn_down?;
         Ok(runs)
@@ -253,9 +254,10 @@ impl Runner<'_> {
         }
     }
 
-    /// Returns the deadline of each command that prepares or clears up.
-    fn patience(&self) -> Duration {
-        Duration::from_millis(self.case.timeout_ms)
+    /// Returns the bounds of each command that prepares or clears up.
+    fn bounds(&self) -> StepBounds<'_> {
+        let patience = Duration::from_millis(self.case.timeout_ms);
+        StepBounds { patience, boss: self.context.boss }
     }
 
     /// Starts every launch at once and watches all to their end.
@@ -269,7 +271,7 @@ impl Runner<'_> {
         let (mut children, mut places) = (Vec::new(), Vec::new());
         for launch in launches {
             if let LaunchPlan::Spawn(spawn) = launch {
-                placed.push(steps::prepare(spawn, self.patience())?);
+                placed.push(steps::prepare(spawn, self.bounds(), placed)?);
                 places.extend(steps::result_place(spawn)?);
                 children.push(self.spawn(spawn, workspace)?);
             }

@@ -31,6 +31,15 @@ pub struct JobSchedule {
     pub confirms_strays: bool,
 }
 
+/// State of the host that jobs share, so that they are never executed at once.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub enum SharedState {
+    /// The state that the case names.
+    Named(Exclusive),
+    /// The places outside of an arm at which the backend of this index has files written.
+    PlacedFiles(usize),
+}
+
 /// One arm to execute.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct ArmJob {
@@ -45,7 +54,7 @@ pub struct ArmJob {
     /// The approximate time that it waits, in milliseconds: longest first.
     pub weight: u64,
     /// Host state it shares.
-    pub exclusive: Vec<Exclusive>,
+    pub exclusive: Vec<SharedState>,
     /// The (case, backend) pairs that this arm is for.
     pub serves: Vec<CasePair>,
 }
@@ -75,6 +84,10 @@ impl JobSchedule {
                 jobs.push(ArmJob::for_one(pair, ArmKind::Twin, it));
             }
             jobs.push(ArmJob::for_one(pair, ArmKind::Confined, it));
+        }
+        for job in jobs.iter_mut().filter(|job| job.arm != ArmKind::Control) {
+            let places = backends[job.backend].places_files_outside();
+            job.exclusive.extend(places.then_some(SharedState::PlacedFiles(job.backend)));
         }
         Self { cases, backends, jobs, confirms_strays: false }
     }
@@ -171,7 +184,7 @@ impl ArmJob {
             arm,
             waits: it.waits(),
             weight: it.wait_ms(),
-            exclusive: it.exclusive.clone(),
+            exclusive: it.exclusive.iter().copied().map(SharedState::Named).collect(),
             serves: vec![pair],
         }
     }
@@ -306,7 +319,7 @@ mod tests {
         let order = order(&text, &[(0, 0)]);
         assert_eq!(order.jobs.len(), 3);
         for job in &order.jobs {
-            assert_eq!(job.exclusive, [Exclusive::Tmp, Exclusive::Mounts]);
+            assert_eq!(job.exclusive, [Exclusive::Tmp, Exclusive::Mounts].map(SharedState::Named));
             assert_eq!((job.weight, job.waits), (7, true));
         }
         let plain = self::order(&format!("{ACT}expect: {{allowed: {{}}}}\n"), &[(0, 0)]);

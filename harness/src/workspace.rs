@@ -25,7 +25,7 @@ use std::time::Duration;
 use boxproof_cases::Case;
 use boxproof_cases::vars::VariableValues;
 
-pub use bounded::finish;
+pub use bounded::{CommandLimits, finish, finish_within};
 pub(crate) use directories::{ArmDirectories, DirectoryChange, EntryVisibility, HeldDirectories};
 pub use fixture::{REPOSITORY_DIRECTORIES, REPOSITORY_FILES};
 pub use listeners::{

@@ -178,6 +178,17 @@ impl ExitTable {
         special.or_else(|| (ending.code != Some(0)).then_some(SpecialExit::Unmapped))
     }
 
+    /// The first exit code that no process ends with.
+    pub(super) fn impossible_code(&self) -> Option<i32> {
+        let rules = || self.setup_failed.iter().chain(&self.refused).chain(&self.not_found);
+        let signal = match self.signal {
+            SignalExit::Code(code) => Some(code),
+            SignalExit::Word(_) => None,
+        };
+        let mut codes = rules().filter_map(|rule| rule.exit).chain(signal).chain(self.timed_out);
+        codes.find(|code| !(0..=255).contains(code))
+    }
+
     /// The first statement that does not make sense beside `claims`: its field, and why.
     pub(super) fn fault(
         &self,

@@ -202,7 +202,11 @@ pub(super) fn spawn_by_manifest(
     }
     for file in &manifest.files {
         let text = |text| template::text(text, &context).map_err(|error| error.about("files"));
-        spawn.files.push((text(&file.path)?.into(), text(&file.content)?.into_bytes()));
+        let path = PathBuf::from(text(&file.path)?);
+        if !path.is_absolute() {
+            return Err(LaunchError::fault(format!("files: {}: not absolute", path.display())));
+        }
+        spawn.files.push((path, text(&file.content)?.into_bytes()));
     }
     spawn.besides = besides(manifest, &context)?;
     spawn.set_up = steps(&manifest.set_up, &context).map_err(|error| error.about("set_up"))?;

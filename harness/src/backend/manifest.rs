@@ -187,6 +187,17 @@ pub struct ConfigFile {
     pub content: String,
 }
 
+impl ConfigFile {
+    /// Returns whether it lies in a directory that each arm has of its own.
+    pub fn is_of_an_arm(&self) -> bool {
+        let variable = self.path.trim_start().strip_prefix("{{").map(str::trim_start);
+        let ends = |rest: &str| rest.starts_with([' ', '}', '~', '|']);
+        ["state", "home", "policy.workspace", "cwd"]
+            .iter()
+            .any(|own| variable.and_then(|variable| variable.strip_prefix(own)).is_some_and(ends))
+    }
+}
+
 /// A policy that cannot be said.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
@@ -305,9 +316,6 @@ impl Manifest {
                 &format!("at most {} ms, ten minutes", StopMethod::LONGEST_MS),
             );
         }
-        if let Some(glob) = self.residue.iter().find(|glob| !is_rooted(glob)) {
-            return fault("residue", &format!("`{glob}` starts with none of $WS/ $HOME/ $TMPDIR/"));
-        }
         self.unusable_value().or_else(|| self.broken_template())
     }
 
@@ -325,14 +333,6 @@ impl Manifest {
             claimed.any(|(c, level)| c.name() == "exec.streams" && level != ClaimLevel::None);
         let why = "the report of a tool is one text: no agent hands streams on byte for byte";
         agent.fault().or_else(|| streams.then(|| ("claims", why.to_owned())))
-    }
-
-    /// A value that would be found unusable only while a case is run.
-    fn unusable_value(&self) -> Option<(String, String)> {
-        let broken = |glob: &String| globset::Glob::new(glob).err().map(|e| e.to_string());
-        let glob = self.residue.iter().find_map(broken).map(|message| ("residue", message));
-        let stop = || self.stop.fault();
-        glob.or_else(stop).map(|(field, message)| (field.to_owned(), message))
     }
 
     /// Returns the user that these runs are meant for.
@@ -394,8 +394,4 @@ fn line_of_fault(text: &str, first: usize, message: &str) -> usize {
 fn has_word(line: &str, word: &str) -> bool {
     let is_part = |c: char| c.is_alphanumeric() || c == '_';
     line.match_indices(word).any(|(at, _)| !line[at + word.len()..].starts_with(is_part))
-}
-
-fn is_rooted(glob: &str) -> bool {
-    ["$WS/", "$HOME/", "$TMPDIR/"].iter().any(|root| glob.starts_with(root))
 }

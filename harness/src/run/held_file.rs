@@ -6,6 +6,8 @@ use std::io;
 use std::os::unix::fs::OpenOptionsExt;
 use std::path::{Path, PathBuf};
 
+use nix::fcntl::{OFlag, openat};
+use nix::sys::stat::Mode;
 use nix::unistd::{UnlinkatFlags, unlinkat};
 
 use crate::plain_file;
@@ -44,6 +46,16 @@ impl HeldFile {
     /// Those of [`plain_file::read_at`].
     pub(super) fn read(&self, limit: u64) -> io::Result<Vec<u8>> {
         plain_file::read_at(&self.directory, &self.name, limit)
+    }
+
+    /// Makes it, to be written.
+    ///
+    /// # Errors
+    /// The errno of openat(2): EEXIST where anything of the name is there, a link included.
+    pub(super) fn create_new(&self) -> io::Result<File> {
+        let flags = OFlag::O_WRONLY | OFlag::O_CREAT | OFlag::O_EXCL | OFlag::O_CLOEXEC;
+        let mode = Mode::from_bits_truncate(0o666);
+        Ok(openat(&self.directory, self.name.as_os_str(), flags, mode)?.into())
     }
 
     /// Removes it, if it is there.

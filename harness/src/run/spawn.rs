@@ -108,7 +108,7 @@ impl Runner<'_> {
             keep: (KEEP / runs as usize).max(KEEP_AT_LEAST),
             feed,
             hold_stdin: self.case.launcher.hold_stdin,
-            timeout: self.patience(),
+            timeout: self.bounds().patience,
             nonce: &workspace.probe_word,
             during: &self.case.during,
             listens: self.case.moments().any(Moment::is_said),

@@ -2,7 +2,7 @@
 
 use std::fs::File;
 use std::io::{self, Read, Seek};
-use std::os::fd::AsFd;
+use std::os::fd::{AsFd, BorrowedFd};
 use std::os::unix::process::CommandExt;
 use std::process::{Child, Command, ExitStatus, Stdio};
 use std::time::{Duration, Instant};
@@ -22,31 +22,67 @@ const LOOK: Duration = Duration::from_millis(5);
 ///
 /// # Errors
 /// The reason, with what the command wrote to stderr.
-pub fn finish(name: &str, mut command: Command, patience: Duration) -> Result<(), String> {
+pub fn finish(name: &str, command: Command, patience: Duration) -> Result<(), String> {
+    finish_within(name, command, CommandLimits { patience, boss: None })
+}
+
+/// The limits of the time that a command may take.
+#[derive(Debug, Clone, Copy)]
+pub struct CommandLimits<'a> {
+    /// The time that it has.
+    pub patience: Duration,
+    /// The socket of the process that asked for the arm, and the time that the command has once that
+    /// has hung up.
+    pub boss: Option<(BorrowedFd<'a>, Duration)>,
+}
+
+/// Runs `command` as [`finish`], within `limits`.
+///
+/// # Errors
+/// The reason, with what the command wrote to stderr.
+pub fn finish_within(
+    name: &str,
+    mut command: Command,
+    limits: CommandLimits<'_>,
+) -> Result<(), String> {
     let why = |error: io::Error| format!("{name}: {error}");
     // A file, so that it can neither block on us nor keep us waiting through a descendant.
     let said = tempfile::tempfile().map_err(why)?;
     command.stdin(Stdio::null()).stdout(Stdio::null()).process_group(0);
     command.stderr(said.try_clone().map_err(why)?);
     let mut child = command.spawn().map_err(why)?;
-    match wait(&mut child, Instant::now() + patience).map_err(why)? {
-        Some(status) if status.success() => Ok(()),
-        Some(status) => Err(format!("{name}: {status}: {}", text(said))),
-        None => Err(format!(
-            "{name}: not done within {} ms, so it was ended with its group: {}",
-            patience.as_millis(),
-            text(said)
-        )),
-    }
+    let fault = match wait(&mut child, limits).map_err(why)? {
+        CommandEnd::Exited(status) if status.success() => return Ok(()),
+        CommandEnd::Exited(status) => status.to_string(),
+        CommandEnd::Abandoned => "the run was ended, so it was ended with its group".to_owned(),
+        CommandEnd::Overdue => format!(
+            "not done within {} ms, so it was ended with its group",
+            limits.patience.as_millis()
+        ),
+    };
+    let said = text(said);
+    let colon = if said.is_empty() { "" } else { ": " };
+    Err(format!("{name}: {fault}{colon}{said}"))
 }
 
-/// Its end, or `None` after it was killed.
-fn wait(child: &mut Child, deadline: Instant) -> io::Result<Option<ExitStatus>> {
+/// The end of a command.
+enum CommandEnd {
+    /// It ended by itself.
+    Exited(ExitStatus),
+    /// It was killed, since its time was up.
+    Overdue,
+    /// It was killed, since the run was ended.
+    Abandoned,
+}
+
+/// Waits for the end of `child`, which is killed where that does not come in time.
+fn wait(child: &mut Child, limits: CommandLimits<'_>) -> io::Result<CommandEnd> {
+    let (mut deadline, mut boss) = (Instant::now() + limits.patience, limits.boss);
     let group = Pid::from_raw(child.id().cast_signed());
     let watch = sys::exit_watch(group);
     loop {
         if let Some(status) = child.try_wait()? {
-            return Ok(Some(status));
+            return Ok(CommandEnd::Exited(status));
         }
         let left = deadline.saturating_duration_since(Instant::now());
         if left.is_zero() {
@@ -54,14 +90,21 @@ fn wait(child: &mut Child, deadline: Instant) -> io::Result<Option<ExitStatus>> 
             let _ = killpg(group, Signal::SIGKILL);
             let _ = child.kill();
             sys::reap(child);
-            return Ok(None);
+            let is_abandoned = limits.boss.is_some() && boss.is_none();
+            return Ok(if is_abandoned { CommandEnd::Abandoned } else { CommandEnd::Overdue });
         }
         let left = if watch.is_some() { left + Duration::from_millis(1) } else { left.min(LOOK) };
         let mut set: Vec<_> =
             watch.iter().map(|fd| PollFd::new(fd.as_fd(), PollFlags::POLLIN)).collect();
+        set.extend(boss.map(|(fd, _)| PollFd::new(fd, PollFlags::empty())));
         match poll(&mut set, PollTimeout::try_from(left).unwrap_or(PollTimeout::MAX)) {
             Ok(_) | Err(Errno::EINTR) => {}
             Err(errno) => return Err(errno.into()),
+        }
+        let is_hung_up = set.last().and_then(PollFd::revents);
+        let is_hung_up = is_hung_up.is_some_and(|events| events.contains(PollFlags::POLLHUP));
+        if let Some((_, grace)) = boss.take_if(|_| is_hung_up) {
+            deadline = deadline.min(Instant::now() + grace);
         }
     }
 }
@@ -90,6 +133,17 @@ mod tests {
         let error = finish("step", sh("echo why >&2; exit 3"), LONG).unwrap_err();
         assert_eq!(error, "step: exit status: 3: why");
         assert!(finish("step", Command::new("/no/such"), LONG).unwrap_err().contains("No such"));
+    }
+
+    #[test]
+    fn a_command_of_a_run_that_was_ended_is_cut_short() {
+        let (ours, boss) = std::os::unix::net::UnixStream::pair().unwrap();
+        let limits = |grace| CommandLimits { patience: LONG, boss: Some((ours.as_fd(), grace)) };
+        assert_eq!(finish_within("step", sh("exit 0"), limits(Duration::ZERO)), Ok(()));
+        drop(boss);
+        let error = finish_within("step", sh("sleep 600"), limits(Duration::ZERO)).unwrap_err();
+        assert_eq!(error, "step: the run was ended, so it was ended with its group");
+        assert_eq!(finish_within("step", sh("sleep 0.1"), limits(LONG)), Ok(()));
     }
 
     #[test]

@@ -308,6 +308,28 @@ fn a_run_of_an_ordinary_user_leaves_nothing(
     interrupted(signal, if is_root { User::Ordinary } else { User::Me }, backend);
 }
 
+/// A set-up command is cut short, so that what the manifest has placed goes before the worker does.
+#[test]
+fn a_run_that_is_ended_during_a_set_up_takes_placed_files_away() {
+    let place = Place::new();
+    let (placed, begun) = (place.path("placed/conf"), place.path("begun"));
+    let manifest = format!(
+        "name: box\nsummary: B.\nprogram: env\nrun_as: any\nclaims: all\nargv: '{{{{ command }}}}'\n\
+         files: [{{path: {}, content: x}}]\nset_up: [\"sh\\n-c\\ntouch {}; sleep 1000; :\"]\n",
+        placed.display(),
+        begun.display()
+    );
+    let manifest = place.write("box.yaml", &manifest).display().to_string();
+    let mut run = Running::start(User::Me, &manifest, &[("exec/waits", WAITS)]);
+    poll_until(PATIENCE, "the set-up begins", || begun.exists());
+    assert!(placed.exists());
+    let (run_id, known) = (run.run_id(), run.processes());
+    kill(run.pid(), Signal::SIGINT).unwrap();
+    assert_eq!(run.ends_within(CLEAN).code(), Some(130));
+    nothing_is_left(&run.place, &known, &run_id);
+    assert!(!place.path("placed").exists());
+}
+
 /// Says its worker's process id, then waits.
 const TELLS_ITS_WORKER: &str = "purpose: A command tells who runs it.
 requirement: R-test

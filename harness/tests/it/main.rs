@@ -31,6 +31,7 @@ mod last_release;
 mod manifests;
 mod models;
 mod parts;
+mod placed_files;
 mod protocol_page;
 mod published;
 mod recipes;
