@@ -65,10 +65,15 @@ impl CapabilityQuery {
             Some(0) => {
                 read(&answer.stdout, &self.mechanism).map_err(|message| excerpt(&message, LONGEST))
             }
-            Some(code) => Err(format!("it exited with {code}: {}", answer.first_line())),
-            None => Err(format!("it died of a signal: {}", answer.first_line())),
+            Some(code) => Err(told(&format!("it exited with {code}"), &answer.first_line())),
+            None => Err(told("it died of a signal", &answer.first_line())),
         }
     }
+}
+
+/// Returns `end` with the answer's first line, where it has one.
+fn told(end: &str, line: &str) -> String {
+    if line.is_empty() { format!("{end} and said nothing") } else { format!("{end}: {line}") }
 }
 
 fn read(stdout: &[u8], mechanism: &str) -> Result<NativeAnswer, String> {

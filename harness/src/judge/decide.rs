@@ -174,7 +174,7 @@ pub(super) fn started(run: &RunReport, decision: &ExpectedDecision) -> Result<()
     match (exit::setup_failed(run), decision) {
         (None, _) | (Some(_), ExpectedDecision::Withheld(_)) => {}
         (Some(why), _) => {
-            let message = format!("{why}{}", exit::by_exits(run));
+            let message = exit::by_exits(&why, run);
             return Err(VerdictFinding::error(Reason::SetupFailed, message));
         }
     }
@@ -201,7 +201,7 @@ fn unwelcome(run: &RunReport, decision: &ExpectedDecision, why: &str) -> Verdict
     if let Some(why) = exit::inexpressible(run) {
         return VerdictFinding::new(Verdict::Unsupported, Reason::Inexpressible, why);
     }
-    let message = format!("{why}{}", exit::by_exits(run));
+    let message = exit::by_exits(why, run);
     match decision {
         ExpectedDecision::Allowed => VerdictFinding::over_block(Reason::PolicyRefused, message),
         _ => VerdictFinding::contract(Reason::PolicyRefused, message),
@@ -268,12 +268,8 @@ pub(super) fn ended_unlike(
     if !compared || exit::same_exit(case, control, run) {
         return Ok(());
     }
-    let message = format!(
-        "it {} instead of {}: {}",
-        exit::ended(run),
-        exit::would_have(control),
-        exit::excerpt(&run.stderr.text)
-    );
+    let message = format!("it {} instead of {}", exit::ended(run), exit::would_have(control));
+    let message = exit::with_stderr(&message, run);
     Err(match control.exit {
         ProcessExit::Code(0) => VerdictFinding::over_block(Reason::Exit, message),
         _ => VerdictFinding::contract(Reason::Exit, message),

@@ -48,26 +48,47 @@ pub(super) fn run_evidence<'a>(case: &Case, run: &'a RunReport) -> RunEvidence<'
 
 /// Describes the silence of the probe, as a clause.
 pub(super) fn silence(run: &RunReport) -> String {
-    let said = excerpt(&run.stderr.text);
-    format!("the probe left no record; the run {}: {said}{}", ended(run), by_exits(run))
+    by_exits(&with_stderr(&format!("the probe left no record; the run {}", ended(run)), run), run)
 }
 
-/// Returns the clause about what the manifest's `exits` made of the end of `run`; nothing where
-/// there is no manifest, or nothing to say.
-pub(super) fn by_exits(run: &RunReport) -> String {
+/// Returns `clause` with what `run` said on stderr, if it said anything.
+pub(super) fn with_stderr(clause: &str, run: &RunReport) -> String {
+    with_words(clause, &excerpt(&run.stderr.text))
+}
+
+/// Returns `clause` with `words` behind a colon, if there are any.
+pub(super) fn with_words(clause: &str, words: &str) -> String {
+    match words.is_empty() {
+        true => clause.to_owned(),
+        false => format!("{clause}: {words}"),
+    }
+}
+
+/// Returns `why` with what the manifest's `exits` made of the end of `run`; `why` alone where there is
+/// no manifest, or nothing to say.
+pub(super) fn by_exits(why: &str, run: &RunReport) -> String {
+    let meaning = meaning_by_exits(run);
+    match (why.is_empty(), meaning.is_empty()) {
+        (_, true) => why.to_owned(),
+        (true, false) => meaning,
+        (false, false) => format!("{why}; {meaning}"),
+    }
+}
+
+fn meaning_by_exits(run: &RunReport) -> String {
     let ended = ended(run);
     let list = match &run.special {
         Some(SpecialExit::SetupFailed(_)) => "setup_failed",
         Some(SpecialExit::Refused(_)) if run.exit != ProcessExit::Refused => "refused",
         Some(SpecialExit::Unmapped) => {
             return format!(
-                "; it {ended}, which the manifest's `exits` map to nothing: if that is the backend's \
+                "it {ended}, which the manifest's `exits` map to nothing: if that is the backend's \
                  own word, it belongs into `exits.setup_failed` or `exits.refused`"
             );
         }
         _ => return String::new(),
     };
-    format!("; it {ended}, which the manifest's `exits.{list}` maps to this")
+    format!("it {ended}, which the manifest's `exits.{list}` maps to this")
 }
 
 /// Returns the reason why the sandbox could not be built, if it could not: neither a refusal nor a
@@ -126,8 +147,7 @@ fn signal_name(number: i32) -> String {
 
 /// Describes the failure of an earlier step, as a clause.
 pub(super) fn broken(step: &BrokenStep) -> String {
-    let said = excerpt(&step.run.stderr.text);
-    format!("step {} {}: {said}", step.number, ended(&step.run))
+    with_stderr(&format!("step {} {}", step.number, ended(&step.run)), &step.run)
 }
 
 /// Describes the end of the control, to stand after "instead of".
@@ -182,7 +202,7 @@ pub(super) fn exit_fits(wanted: &ExitExpect, run: &RunReport) -> Result<(), Stri
     if fits {
         return Ok(());
     }
-    Err(format!("it {} instead of {wanted}: {}", ended(run), excerpt(&run.stderr.text)))
+    Err(with_stderr(&format!("it {} instead of {wanted}", ended(run)), run))
 }
 
 /// Checks that the command was executed, as far as a shell's exit code tells; where the case names
@@ -192,7 +212,7 @@ pub(super) fn executed(case: &Case, run: &RunReport) -> Result<(), VerdictFindin
         ProcessExit::Code(code)
             if NOT_EXECUTED.contains(&code) && case.expect.exit != Some(ExitExpect::Code(code)) =>
         {
-            let message = format!("exit {code}: {}{}", excerpt(&run.stderr.text), by_exits(run));
+            let message = by_exits(&with_stderr(&format!("exit {code}"), run), run);
             Err(VerdictFinding::inconclusive(Reason::NotExecuted, message))
         }
         _ => Ok(()),
@@ -221,13 +241,8 @@ pub(super) fn check_errno_text(
     if errno_texts(errnos).iter().any(|text| run.stderr.text.contains(text)) {
         return Ok(());
     }
-    let message = format!(
-        "it {} without naming {}: {}{}",
-        ended(run),
-        errnos.join(" or "),
-        excerpt(&run.stderr.text),
-        by_exits(run)
-    );
+    let message = format!("it {} without naming {}", ended(run), errnos.join(" or "));
+    let message = by_exits(&with_stderr(&message, run), run);
     Err(VerdictFinding::inconclusive(Reason::NoReason, message))
 }
 

@@ -74,7 +74,7 @@ fn ended_well(case: &Case, run: &RunReport) -> Result<(), String> {
     match &case.expect.exit {
         Some(wanted) => exit::exit_fits(wanted, run),
         None if !case.act().is_probe() && run.exit != ProcessExit::Code(0) => {
-            Err(format!("the act {}: {}", exit::ended(run), exit::excerpt(&run.stderr.text)))
+            Err(exit::with_stderr(&format!("the act {}", exit::ended(run)), run))
         }
         None => Ok(()),
     }
@@ -102,14 +102,14 @@ pub(super) fn reading_missing(case: &Case, report: &ArmReport) -> Option<String>
 /// The sandbox was set up, took the policy and ended in time.
 pub(super) fn begun(run: &RunReport) -> Result<(), Infeasible> {
     if let Some(why) = exit::setup_failed(run) {
-        let why = format!("the sandbox could not be set up: {why}{}", exit::by_exits(run));
+        let why = exit::with_words("the sandbox could not be set up", &exit::by_exits(&why, run));
         return Err(Infeasible::SetUp(why));
     }
     if let Some(why) = exit::inexpressible(run) {
         return Err(Infeasible::Inexpressible(why));
     }
     if let Some(why) = exit::declined(run) {
-        let why = format!("the policy was refused: {why}{}", exit::by_exits(run));
+        let why = exit::with_words("the policy was refused", &exit::by_exits(&why, run));
         return Err(Infeasible::Refused(why));
     }
     if run.exit == ProcessExit::TimedOut {
