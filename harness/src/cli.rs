@@ -37,6 +37,7 @@ mod show;
 mod sign;
 mod site;
 mod user;
+mod values;
 
 use std::io::{self, IsTerminal};
 use std::path::PathBuf;

@@ -200,6 +200,16 @@ record = \"old.ndjson\"
     }
 
     #[test]
+    fn the_example_of_the_page_works_as_printed() {
+        let page = include_str!("../README.md");
+        let example = page.split("```toml\n[run]").nth(1).unwrap().split("```").next().unwrap();
+        let project = parse(&format!("[run]{example}")).unwrap();
+        assert!(project.run.known.is_some() && project.gate.is_some());
+        // A set is one of the built-in corpus.
+        assert!(project.run.set.is_none() || project.run.cases.is_empty(), "{example}");
+    }
+
+    #[test]
     fn a_policy_alone_is_a_gate_without_its_table() {
         let text = TEXT.split("\n\n").nth(1).unwrap().replace("gate.", "");
         let project = parse(&text).unwrap();

@@ -22,7 +22,7 @@ use crate::names;
 use crate::removal::{self, OwnedDirectory};
 use crate::sys;
 
-pub(crate) use base::RefusedBase;
+pub(crate) use base::{RefusedBase, check_export};
 pub use base::{default_base, ordinary_base};
 
 /// True where the probe's copy is sealed: macOS runs no signed program with bytes after its

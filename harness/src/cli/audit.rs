@@ -9,6 +9,7 @@ use boxproof_cases::Suite;
 use boxproof_reports::{CaseRow, Verdict};
 
 use super::mutants::{self, MutantAudit};
+use super::values::parse_jobs;
 use super::{CaseArgs, CliFailure, backends, print_text};
 use crate::backend::{DoubleReply, SettledUser, shipped_doubles};
 use crate::plan::{ALLOW_ALL, DENY_ALL, PairScope};
@@ -20,7 +21,7 @@ pub(super) struct AuditArgs {
     #[command(flatten)]
     cases: CaseArgs,
     /// The number of CPU-bound arms in flight; by default twice the cores.
-    #[arg(long, value_name = "N")]
+    #[arg(long, value_name = "N", value_parser = parse_jobs)]
     jobs: Option<usize>,
     /// The directory in which the scratch directory is made.
     #[arg(long, value_name = "DIR")]

@@ -44,7 +44,8 @@ pub(super) fn run(args: &DiffArgs) -> Result<i32, CliFailure> {
         DiffFormat::Markdown => print(&markdown(&found))?,
     }
     match found.compared {
-        0 => Ok(4),
+        // What is not asked any more is worse, be it everything.
+        0 if !found.is_worse() => Ok(4),
         _ => Ok(i32::from(found.is_worse())),
     }
 }

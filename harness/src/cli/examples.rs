@@ -63,7 +63,12 @@ Examples:
 pub(super) const COMPARE: &str = "Example:\n  boxproof compare reports/matrix";
 
 /// Of `diff`.
-pub(super) const DIFF: &str = "Example:\n  boxproof diff old.ndjson new.ndjson";
+pub(super) const DIFF: &str = "\
+Example:
+  boxproof diff old.ndjson new.ndjson
+
+It exits with 1 where something is worse (a case that is not asked any more included), and with 4
+where nothing was compared and nothing is worse.";
 
 /// Of `gate`.
 pub(super) const GATE: &str = "\

@@ -69,6 +69,9 @@ impl From<ArmArg> for ArmKind {
 }
 
 pub(super) fn run(args: &ReproArgs) -> Result<i32, CliFailure> {
+    if let Some(directory) = &args.export {
+        scratch::check_export(directory).map_err(unusable)?;
+    }
     let named = args.corpus.settle()?.cases(std::slice::from_ref(&args.id));
     let suite = named.corpus.suite_of(&named.selection(None)?)?;
     let case = find(&suite, &args.id)?;

@@ -16,6 +16,7 @@ use super::blind::SecondLook;
 use super::follow::RunFollower;
 use super::outputs::{OutputArgs, PageOutputs, annotate};
 use super::user::{UserArgs, become_run_user};
+use super::values::{parse_base_url, parse_jobs};
 use super::{
     CaseArgs, CliFailure, FailureDetail, backends, note, print, records, terminal_options, unusable,
 };
@@ -42,7 +43,7 @@ pub(super) struct RunArgs {
     #[arg(long = "backend", value_name = "BACKEND")]
     backends: Vec<String>,
     /// The number of CPU-bound arms in flight; by default twice the cores.
-    #[arg(long, value_name = "N")]
+    #[arg(long, value_name = "N", value_parser = parse_jobs)]
     jobs: Option<usize>,
     /// Write the run record (NDJSON) to this file.
     #[arg(long, value_name = "FILE")]
@@ -92,7 +93,7 @@ pub(super) struct RunArgs {
     #[arg(long, value_name = "SHA")]
     commit: Option<String>,
     /// The URL of the corpus's files, for links in the record and its pages.
-    #[arg(long, value_name = "URL")]
+    #[arg(long, value_name = "URL", value_parser = parse_base_url)]
     base_url: Option<String>,
     #[command(flatten)]
     outputs: OutputArgs,

@@ -24,9 +24,11 @@ const REPLACED: [&str; 4] = ["/tmp", "/var/tmp", "/dev", "/run"];
 /// Characters that have a meaning in a pattern, a shell line or a template.
 const MEANING: &str = "\\[]{}*?$()`\"';&|<>";
 
-/// A place where a scratch directory would make verdicts wrong.
+/// A place where a scratch directory, or an exported script, would make verdicts wrong.
 #[derive(Debug)]
 pub(crate) struct RefusedBase {
+    what: &'static str,
+    flag: &'static str,
     base: PathBuf,
     why: String,
 }
@@ -41,8 +43,8 @@ impl RefusedBase {
 impl fmt::Display for RefusedBase {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let base = self.base.display().to_string();
-        let (base, why) = (base.escape_debug(), &self.why);
-        write!(f, "scratch directory {base}: {why}; `--scratch DIR` names another")
+        let (base, Self { what, flag, why, .. }) = (base.escape_debug(), self);
+        write!(f, "{what} {base}: {why}; `{flag} DIR` names another")
     }
 }
 
@@ -66,8 +68,20 @@ pub(super) struct MadeBase {
 /// # Errors
 /// [`RefusedBase`].
 pub(super) fn check(base: &Path) -> io::Result<()> {
+    check_called(base, "scratch directory", "--scratch")
+}
+
+/// Refuses the same places for a script, whose arms run where it lies.
+///
+/// # Errors
+/// [`RefusedBase`].
+pub(crate) fn check_export(directory: &Path) -> io::Result<()> {
+    check_called(directory, "script", "--export")
+}
+
+fn check_called(base: &Path, what: &'static str, flag: &'static str) -> io::Result<()> {
     let refused = |why: String| {
-        let refused = RefusedBase { base: base.to_owned(), why };
+        let refused = RefusedBase { what, flag, base: base.to_owned(), why };
         Err(io::Error::new(io::ErrorKind::InvalidInput, refused))
     };
     let real = resolved(base)?;
@@ -212,6 +226,13 @@ mod tests {
         let told = error.to_string();
         assert!(told.contains(why) && told.contains("`--scratch DIR` names another"), "{told}");
         assert!(RefusedBase::is(&error));
+    }
+
+    #[test]
+    fn scripts_are_refused_where_scratch_directories_are() {
+        let told = check_export("/tmp/a".as_ref()).unwrap_err().to_string();
+        assert!(told.starts_with("script /tmp/a: sandboxes put something"), "{told}");
+        assert!(told.ends_with("`--export DIR` names another"), "{told}");
     }
 
     #[rstest]

@@ -68,6 +68,16 @@ fn diff_tells_what_opened_and_what_was_fixed() {
 }
 
 #[test]
+fn diff_of_records_with_nothing_in_common_is_worse() {
+    let place = place();
+    let kept = place.recorded("kept.yaml", "kept.ndjson");
+    let other = place.recorded("box.yaml", "other.ndjson");
+    let text = std::fs::read_to_string(&other).unwrap().replace("fs/", "gone/");
+    let other = place.write("other.ndjson", &text).display().to_string();
+    has(&place.run(&["diff", &kept, &other]).exits(1).stdout, "removed (");
+}
+
+#[test]
 fn records_of_several_backends_become_one_matrix_and_conflicts_are_told() {
     let place = place();
     let open = place.recorded("box.yaml", "open.ndjson");
