@@ -320,7 +320,8 @@ fn a_run_that_is_ended_during_a_set_up_takes_placed_files_away() {
         begun.display()
     );
     let manifest = place.write("box.yaml", &manifest).display().to_string();
-    let mut run = Running::start(User::Me, &manifest, &[("exec/waits", WAITS)]);
+    let case = format!("{WORKS}timeout_ms: 600000\n");
+    let mut run = Running::start(User::Me, &manifest, &[("exec/works", &case)]);
     poll_until(PATIENCE, "the set-up begins", || begun.exists());
     assert!(placed.exists());
     let (run_id, known) = (run.run_id(), run.processes());

@@ -32,7 +32,7 @@ fn a_file_of_the_user_is_neither_written_nor_removed() {
     let (place, manifest) = place_with_backend();
     let own = place.write("conf/box.conf", "of the user");
     let (ran, rows) = place.rows(&["--backend", &manifest]);
-    ran.exits(3);
+    ran.exits(4);
     for row in rows {
         assert_eq!(row["verdict"], "error");
         let message = row["message"].as_str().unwrap();
