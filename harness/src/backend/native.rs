@@ -65,14 +65,14 @@ impl CapabilityQuery {
             Some(0) => {
                 read(&answer.stdout, &self.mechanism).map_err(|message| excerpt(&message, LONGEST))
             }
-            Some(code) => Err(told(&format!("it exited with {code}"), &answer.first_line())),
-            None => Err(told("it died of a signal", &answer.first_line())),
+            Some(code) => Err(clause(&format!("it exited with {code}"), &answer.first_line())),
+            None => Err(clause("it died of a signal", &answer.first_line())),
         }
     }
 }
 
 /// Returns `end` with the answer's first line, where it has one.
-fn told(end: &str, line: &str) -> String {
+fn clause(end: &str, line: &str) -> String {
     if line.is_empty() { format!("{end} and said nothing") } else { format!("{end}: {line}") }
 }
 
@@ -111,7 +111,7 @@ mod tests {
     #[case("\"limits\"", "\"limit\"", "unknown field `limit`")]
     #[case("\"ns\",\n", "\"jail\",\n", "answered for jail")]
     #[case("{", "", "no claim")]
-    fn a_bad_answer_is_told(#[case] from: &str, #[case] to: &str, #[case] message: &str) {
+    fn a_bad_answer_is_clause(#[case] from: &str, #[case] to: &str, #[case] message: &str) {
         let error = read(GOOD.replacen(from, to, 1).as_bytes(), "ns").err().unwrap();
         assert!(error.contains(message), "{error}");
     }

@@ -49,8 +49,8 @@ pub(crate) fn hand_nothing_on() -> io::Result<()> {
     Ok(())
 }
 
-/// Puts `/dev/null` in the place of the standard streams: whoever reads what this process inherited
-/// does not wait for its end.
+/// Puts `/dev/null` in the place of the standard streams, so that a reader of the inherited ones does
+/// not wait for the end of this process.
 ///
 /// # Errors
 /// The errno of open(2) or dup2(2).

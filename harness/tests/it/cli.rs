@@ -216,6 +216,18 @@ fn wrong_usage_is_2(#[case] args: &[&str], #[case] message: &str) {
     assert_eq!(ran.stdout, "");
 }
 
+#[cfg(target_os = "linux")]
+#[rstest]
+#[case(&["probe", "--list"])]
+#[case(&["list"])]
+fn output_that_cannot_be_written_is_3(#[case] args: &[&str]) {
+    let full = std::fs::File::options().write(true).open("/dev/full").unwrap();
+    let output = std::process::Command::new(BOXPROOF).args(args).stdout(full).output().unwrap();
+    let said = String::from_utf8_lossy(&output.stderr);
+    assert!(said.contains("standard output: "), "{said}");
+    assert_eq!(output.status.code(), Some(3), "{said}");
+}
+
 // Corpora and manifests that do not load
 
 #[rstest]

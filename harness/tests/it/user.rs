@@ -4,6 +4,7 @@
 #![allow(clippy::unwrap_used, reason = "a test that cannot go on has failed")]
 
 use std::os::unix::fs::{MetadataExt, PermissionsExt};
+use std::time::{Duration, Instant};
 
 use crate::support::fakes::TOLD;
 use crate::support::{Place, Ran, WORKS, account, has};
@@ -127,11 +128,9 @@ fn holders_of(place: &Place) -> Vec<String> {
             processes.filter_map(|e| std::fs::read_to_string(e.path().join("cmdline")).ok());
         lines.filter(|line| line.contains(&place.arg("junit.xml"))).collect::<Vec<_>>()
     };
-    for _ in 0..100 {
-        if lines().is_empty() {
-            break;
-        }
-        std::thread::sleep(std::time::Duration::from_millis(10));
+    let deadline = Instant::now() + Duration::from_secs(1);
+    while !lines().is_empty() && Instant::now() < deadline {
+        std::thread::sleep(Duration::from_millis(10));
     }
     lines()
 }
