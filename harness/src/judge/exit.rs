@@ -51,9 +51,10 @@ pub(super) fn silence(run: &RunReport) -> String {
     by_exits(&with_stderr(&format!("the probe left no record; the run {}", ended(run)), run), run)
 }
 
-/// Returns `clause` with what `run` said on stderr, if it said anything.
+/// Returns `clause` with what `run` said on stderr. The colon stands without words, too: published records
+/// are judged again word by word.
 pub(super) fn with_stderr(clause: &str, run: &RunReport) -> String {
-    with_words(clause, &excerpt(&run.stderr.text))
+    format!("{clause}: {}", excerpt(&run.stderr.text))
 }
 
 /// Returns `clause` with `words` behind a colon, if there are any.
