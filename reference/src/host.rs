@@ -3,7 +3,9 @@
 
 mod baseline;
 mod git;
+mod git_commands;
 mod git_history;
+mod git_settings;
 mod git_steering;
 mod globs;
 mod links;
@@ -13,6 +15,7 @@ mod platform;
 mod protected;
 mod reachability;
 mod reopened;
+mod shell_words;
 mod sockets;
 mod tree;
 

@@ -1,48 +1,96 @@
 //! Protected names below a root, and the directories that a `.git` pointer file leads to.
 
+use std::ffi::OsStr;
 use std::fs;
+use std::os::unix::ffi::OsStrExt;
 use std::path::{Path, PathBuf};
 
 use super::paths::{self, ExistingPath, MissingPath};
 use crate::policy::protected_names::ProtectedName;
 
+/// The maximum size of a pointer or a configuration; a larger file, or one that is not regular, is
+/// not read.
+const LARGEST: u64 = 1 << 20;
+
 /// Finds `name` directly below `directory`: the object itself, then the target of its pointer.
 pub(super) fn below(directory: &Path, name: &ProtectedName) -> Vec<ExistingPath> {
     let Some(found) = paths::find(&directory.join(name.name)) else { return Vec::new() };
-    let pointed = match name.git && !found.directory && !fault!("plan.pointed-repositories") {
-        true => pointed_to(&found.real, directory),
+    let pointed = match name.git && !fault!("plan.pointed-repositories") {
+        true => pointed_to(&found, directory),
         false => Vec::new(),
     };
     std::iter::once(found).chain(pointed).collect()
 }
 
-/// Returns the missing target of the pointer file `found`, `.git` in `directory`, if it dangles: a
-/// directory made there would be the repository.
-pub(super) fn dangling(found: &ExistingPath, directory: &Path) -> Option<MissingPath> {
-    paths::missing(&target(&found.real, directory)?)
+/// Returns the missing targets of `found`, `.git` in `directory`: a directory made there would be
+/// the repository, or the one that it shares its settings with.
+pub(super) fn dangling(found: &ExistingPath, directory: &Path) -> Vec<MissingPath> {
+    let targets = targets(found, directory);
+    let git = git_directories(found, &targets);
+    let common = git.iter().flat_map(|git| common(git));
+    targets.iter().cloned().chain(common).filter_map(|target| paths::missing(&target)).collect()
 }
 
-/// The git directory of a pointer file (`gitdir: PATH`) and the common directory of a worktree.
-fn pointed_to(pointer: &Path, directory: &Path) -> Vec<ExistingPath> {
-    let target = target(pointer, directory).and_then(|target| paths::find(&target));
-    let common = target.as_ref().and_then(|target| {
-        let says = fs::read_to_string(target.real.join("commondir")).ok()?;
-        paths::find(&target.real.join(PathBuf::from(says.trim())))
-    });
-    target.into_iter().chain(common).collect()
+/// Reads `path`, unless it is large or no regular file.
+pub(super) fn small_file(path: &Path) -> Option<Vec<u8>> {
+    let is_plain = |found: &fs::Metadata| found.is_file() && found.len() <= LARGEST;
+    fs::metadata(path).ok().filter(is_plain)?;
+    fs::read(path).ok()
 }
 
-/// Reads the target of the pointer file. Git resolves it from the directory of the name, even if
-/// the name is a link.
-fn target(pointer: &Path, directory: &Path) -> Option<PathBuf> {
-    let text = fs::read_to_string(pointer).ok()?;
-    let target = text.lines().next()?.strip_prefix("gitdir:")?.trim();
-    Some(directory.join(target))
+/// The git directories of a pointer file (`gitdir: PATH`) and the common directory of a worktree.
+fn pointed_to(found: &ExistingPath, directory: &Path) -> Vec<ExistingPath> {
+    let pointed: Vec<_> =
+        targets(found, directory).iter().filter_map(|target| paths::find(target)).collect();
+    let own = std::iter::once(found).filter(|found| found.directory);
+    let common = own.chain(&pointed).flat_map(|git| common(&git.real));
+    let common: Vec<_> = common.filter_map(|target| paths::find(&target)).collect();
+    pointed.into_iter().chain(common).collect()
+}
+
+/// The git directories that are there: `found` itself, or the targets of its pointer.
+fn git_directories(found: &ExistingPath, targets: &[PathBuf]) -> Vec<PathBuf> {
+    let own = found.directory.then(|| found.real.clone());
+    let pointed = targets.iter().filter_map(|target| paths::find(target));
+    own.into_iter().chain(pointed.map(|pointed| pointed.real)).collect()
+}
+
+/// Reads the targets of the pointer file `found`. Git resolves them from the directory of the name,
+/// even if the name is a link.
+fn targets(found: &ExistingPath, directory: &Path) -> Vec<PathBuf> {
+    let text = (!found.directory).then(|| small_file(&found.real)).flatten().unwrap_or_default();
+    let named = text.strip_prefix(b"gitdir:").map(|named| readings(named, b" "));
+    named.unwrap_or_default().into_iter().map(|target| directory.join(target)).collect()
+}
+
+/// Reads the common directories that the git directory `git` names.
+fn common(git: &Path) -> Vec<PathBuf> {
+    let text = small_file(&git.join("commondir")).unwrap_or_default();
+    readings(&text, b"").into_iter().map(|target| git.join(target)).collect()
+}
+
+/// Returns the paths that `text` names after `lead`: as git reads it, without the ends of lines
+/// behind it, and as other programs do, without any blanks around its first line.
+fn readings(text: &[u8], lead: &[u8]) -> Vec<PathBuf> {
+    let ends = text.iter().rev().take_while(|byte| matches!(byte, b'\n' | b'\r')).count();
+    let whole = text[..text.len() - ends].strip_prefix(lead);
+    let first = text.trim_ascii().split(|byte| *byte == b'\n').next();
+    let until_nul = |text: &[u8]| text.split(|byte| *byte == 0).next().map(<[u8]>::to_vec);
+    let mut readings: Vec<_> = [whole, first.map(<[u8]>::trim_ascii)]
+        .into_iter()
+        .flatten()
+        .filter_map(until_nul)
+        .filter(|path| !path.is_empty())
+        .map(|path| PathBuf::from(OsStr::from_bytes(&path)))
+        .collect();
+    readings.dedup_by(|a, b| a.as_os_str() == b.as_os_str());
+    readings
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+    use rstest::rstest;
 
     const GIT: ProtectedName = ProtectedName { name: ".git", git: true };
 
@@ -65,10 +113,43 @@ mod tests {
         let root = directory.path().canonicalize().unwrap();
         fs::write(root.join(".git"), "gitdir: store/repo\n").unwrap();
         let found = below(&root, &GIT);
-        let missing = dangling(&found[0], &root).map(|missing| missing.real);
-        assert_eq!(missing, Some(root.join("store/repo")));
+        let missing: Vec<_> = dangling(&found[0], &root).into_iter().map(|m| m.real).collect();
+        assert_eq!(missing, [root.join("store/repo")]);
         fs::create_dir_all(root.join("store/repo")).unwrap();
-        assert_eq!(dangling(&found[0], &root), None);
+        assert_eq!(dangling(&found[0], &root), []);
+    }
+
+    #[rstest]
+    #[case::no_utf8(b"gitdir: store\xff\n", b"store\xff")]
+    #[case::blank_at_the_end(b"gitdir: store \r\n", b"store ")]
+    #[case::blank_at_the_beginning(b"gitdir:  store\n\n", b" store")]
+    #[case::line_within(b"gitdir: st\nore", b"st\nore")]
+    #[case::without_a_blank(b"gitdir:store\n", b"store")]
+    fn a_pointer_is_read_as_git_does(#[case] pointer: &[u8], #[case] store: &[u8]) {
+        let directory = tempfile::tempdir().unwrap();
+        let root = directory.path().canonicalize().unwrap();
+        let store = root.join(OsStr::from_bytes(store));
+        fs::create_dir(&store).unwrap();
+        fs::write(root.join(".git"), pointer).unwrap();
+        let found: Vec<_> = below(&root, &GIT).into_iter().map(|f| f.real).collect();
+        assert_eq!(found, [root.join(".git"), store.clone()]);
+    }
+
+    #[rstest]
+    #[case::no_utf8(b"../all\xff\n", b"all\xff")]
+    #[case::blank_at_the_end(b"../all \n", b"all ")]
+    fn a_git_directory_leads_to_its_common_directory(#[case] says: &[u8], #[case] name: &[u8]) {
+        let directory = tempfile::tempdir().unwrap();
+        let root = directory.path().canonicalize().unwrap();
+        let common = root.join(OsStr::from_bytes(name));
+        fs::create_dir(root.join(".git")).unwrap();
+        fs::write(root.join(".git/commondir"), says).unwrap();
+        let git = below(&root, &GIT);
+        let missing: Vec<_> = dangling(&git[0], &root).into_iter().map(|m| m.real).collect();
+        assert!(missing.contains(&common), "{missing:?}");
+        fs::create_dir(&common).unwrap();
+        let found: Vec<_> = below(&root, &GIT).into_iter().map(|f| f.real).collect();
+        assert_eq!(found, [root.join(".git"), common]);
     }
 
     #[test]

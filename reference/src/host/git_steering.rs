@@ -1,16 +1,15 @@
 //! Files in the working tree that a repository's own configuration has a later git run or obey:
 //! hooks, included files, programs of filters, drivers, helpers and aliases. Git itself is not run.
 
-use std::fs;
-use std::path::{Component, Path, PathBuf};
+use std::path::{Path, PathBuf};
 
+use super::git;
+use super::git_commands::{self, path_at};
+use super::git_settings::{GitSetting, git_settings};
 use super::paths::{self, ExistingPath, MissingPath};
 
 /// Files that include each other are followed so far, as git does.
 const DEEPEST: usize = 10;
-
-/// The maximum size of a configuration; a larger file, or one that is not regular, is not read.
-const LARGEST: u64 = 1 << 20;
 
 /// The names of hooks, for where they lie in a root itself.
 const HOOKS: [&str; 16] = [
@@ -31,50 +30,6 @@ const HOOKS: [&str; 16] = [
     "reference-transaction",
     "post-index-change",
 ];
-
-/// Settings whose values are command lines, as section and key; `*` is any.
-const COMMANDS: [(&str, &str); 30] = [
-    ("core", "fsmonitor"),
-    ("core", "sshcommand"),
-    ("core", "editor"),
-    ("core", "pager"),
-    ("core", "askpass"),
-    ("core", "gitproxy"),
-    ("core", "alternaterefscommand"),
-    ("sequence", "editor"),
-    ("pager", "*"),
-    ("credential", "helper"),
-    ("gpg", "program"),
-    ("gpg", "defaultkeycommand"),
-    ("filter", "clean"),
-    ("filter", "smudge"),
-    ("filter", "process"),
-    ("diff", "external"),
-    ("diff", "command"),
-    ("diff", "textconv"),
-    ("merge", "driver"),
-    ("mergetool", "cmd"),
-    ("mergetool", "path"),
-    ("difftool", "cmd"),
-    ("difftool", "path"),
-    ("interactive", "difffilter"),
-    ("trailer", "command"),
-    ("trailer", "cmd"),
-    ("hook", "command"),
-    ("uploadpack", "packobjectshook"),
-    ("remote", "uploadpack"),
-    ("remote", "receivepack"),
-];
-
-/// One setting of a file of git's configuration.
-#[derive(Debug, PartialEq, Eq)]
-struct GitSetting {
-    /// The section's name, in lower case.
-    section: String,
-    /// The key, in lower case.
-    key: String,
-    value: String,
-}
 
 /// The files that the configuration names below the roots.
 #[derive(Debug, Default)]
@@ -101,29 +56,26 @@ pub(super) fn steering_paths(
 
 impl SteeringPaths {
     fn file(&mut self, file: &Path, tree: &Path, roots: &[PathBuf], depth: usize) {
-        let is_plain = |found: fs::Metadata| found.is_file() && found.len() <= LARGEST;
-        if !fs::metadata(file).is_ok_and(is_plain) {
-            return;
-        }
-        let Ok(bytes) = fs::read(file) else { return };
-        for setting in settings(&String::from_utf8_lossy(&bytes)) {
+        let Some(text) = git::small_file(file) else { return };
+        for setting in git_settings(&text) {
             let GitSetting { section, key, value } = &setting;
             match (section.as_str(), key.as_str()) {
-                ("core", "hookspath") => self.hooks(&at(tree, value), roots),
-                ("core", "attributesfile") => self.hold(&at(tree, value), roots),
+                ("core", "hookspath") => self.hooks(&path_at(tree, value), roots),
+                ("core", "attributesfile") | ("init", "templatedir") => {
+                    self.hold(&path_at(tree, value), roots);
+                }
                 ("include" | "includeif", "path") => {
-                    let included = at(file.parent().unwrap_or(tree), value);
+                    let included = path_at(file.parent().unwrap_or(tree), value);
                     self.hold(&included, roots);
                     if depth < DEEPEST {
                         self.file(&included, tree, roots, depth + 1);
                     }
                 }
-                _ if setting.is_command() => {
-                    for path in command_words(value).iter().filter_map(|word| program(tree, word)) {
-                        self.hold(&path, roots);
-                    }
+                _ => {
+                    let line = git_commands::command_line(&setting).unwrap_or_default();
+                    let paths = git_commands::command_paths(line, tree);
+                    paths.iter().for_each(|path| self.hold(path, roots));
                 }
-                _ => {}
             }
         }
     }
@@ -156,89 +108,13 @@ impl SteeringPaths {
     }
 }
 
-impl GitSetting {
-    fn is_command(&self) -> bool {
-        let Self { section, key, value } = self;
-        let listed =
-            |(known, name): &(&str, &str)| section == known && (*name == "*" || key == name);
-        COMMANDS.iter().any(listed) || (section == "alias" && value.starts_with('!'))
-    }
-}
-
-/// A path of the configuration, from `directory` on.
-fn at(directory: &Path, value: &str) -> PathBuf {
-    match (value.strip_prefix("~/"), std::env::var_os("HOME")) {
-        (Some(rest), Some(home)) => Path::new(&home).join(rest),
-        _ => plain(&directory.join(value)),
-    }
-}
-
-/// Returns the path without `.` components.
-fn plain(path: &Path) -> PathBuf {
-    path.components().filter(|part| *part != Component::CurDir).collect()
-}
-
-/// The file that a word of a command line names: one with a slash, or one that is there.
-fn program(tree: &Path, word: &str) -> Option<PathBuf> {
-    let path = at(tree, word);
-    let is_path = word.contains('/') && !word.contains(['$', '%', '*']) && !word.contains("://");
-    let file = match paths::find(&path) {
-        Some(found) => !found.directory,
-        None => is_path,
-    };
-    file.then_some(path)
-}
-
-/// The words of a command line, without quotes and signs of the shell.
-fn command_words(line: &str) -> Vec<String> {
-    let line = line.trim_start_matches('!');
-    let apart = |c: char| c.is_whitespace() || ";&|()<>`\"'=".contains(c);
-    line.split(apart)
-        .filter(|word| !word.is_empty() && !word.starts_with('-'))
-        .map(str::to_owned)
-        .collect()
-}
-
-/// The settings of a file of git's configuration, as far as it can be read.
-fn settings(text: &str) -> Vec<GitSetting> {
-    let joined = text.replace("\\\r\n", "").replace("\\\n", "");
-    let mut section = String::new();
-    let mut found = Vec::new();
-    for line in joined.lines() {
-        let mut line = line.trim();
-        if let Some(rest) = line.strip_prefix('[') {
-            let Some((head, behind)) = rest.split_once(']') else { continue };
-            let name = head.split(|c: char| c.is_whitespace() || c == '.' || c == '"').next();
-            section = name.unwrap_or_default().to_lowercase();
-            line = behind.trim();
-        }
-        if let Some((key, value)) = line.split_once('=').filter(|_| !line.starts_with(['#', ';'])) {
-            let (key, value) = (key.trim().to_lowercase(), unquoted(value));
-            found.push(GitSetting { section: section.clone(), key, value });
-        }
-    }
-    found
-}
-
-/// A value without its quotes, escapes and comment.
-fn unquoted(value: &str) -> String {
-    let (mut plain, mut quoted) = (String::new(), false);
-    let mut letters = value.trim().chars();
-    while let Some(letter) = letters.next() {
-        match letter {
-            '"' => quoted = !quoted,
-            '\\' => plain.extend(letters.next()),
-            '#' | ';' if !quoted => break,
-            other => plain.push(other),
-        }
-    }
-    plain.trim_end().to_owned()
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
     use rstest::rstest;
+    use std::ffi::OsStr;
+    use std::fs;
+    use std::os::unix::ffi::OsStrExt;
 
     const CONFIG: &str = "[core]\n\thooksPath = .husky ; ours\n\tfsmonitor = true\n\
         \tsshCommand = \"ssh -F tools/ssh\"\n[include]\n\tpath = ../.gitconf\n\
@@ -284,11 +160,47 @@ mod tests {
     }
 
     #[rstest]
-    #[case(" a b ", "a b")]
-    #[case("\"a ; b\" # c", "a ; b")]
-    #[case("a\\\\b", "a\\b")]
-    #[case("\"\\\"x\\\" y\"", "\"x\" y")]
-    fn values_are_read_as_git_does(#[case] text: &str, #[case] value: &str) {
-        assert_eq!(unquoted(text), value);
+    #[case::bracket("[filter \"x]\"] clean = tools/run.sh\n", "tools/run.sh")]
+    #[case::comment("# kept \\\n[core]\nhooksPath = hooks\n", "hooks")]
+    #[case::directory("[filter \"x\"]\nclean = python3 tools/fmt\n", "tools/fmt")]
+    #[case::make("[core]\nfsmonitor = make -s -C tools/fmt\n", "tools/fmt")]
+    #[case::absent("[filter \"x\"]\nclean = python3 conv.py\n", "conv.py")]
+    #[case::entered("[alias]\nx = !cd tools && ./run.sh\n", "tools/run.sh")]
+    #[case::blank("[core]\nsshCommand = \"'tools/my ssh' -x\"\n", "tools/my ssh")]
+    #[case::submodule("[submodule \"s\"]\nupdate = !tools/up\n", "tools/up")]
+    #[case::archive("[tar \"x\"]\ncommand = tools/pack\n", "tools/pack")]
+    #[case::browser("[browser \"x\"]\ncmd = tools/show\n", "tools/show")]
+    #[case::manual("[man \"x\"]\ncmd = tools/show\n", "tools/show")]
+    #[case::gui("[guitool \"x\"]\ncmd = tools/gui\n", "tools/gui")]
+    #[case::mail("[sendemail]\nsendmailCmd = tools/send\n", "tools/send")]
+    #[case::transport("[remote \"o\"]\nurl = ext::tools/far %S\n", "tools/far")]
+    #[case::template("[init]\ntemplateDir = template\n", "template")]
+    fn a_setting_holds_its_file(#[case] config: &str, #[case] expected: &str) {
+        let directory = tempfile::tempdir().unwrap();
+        let root = directory.path().canonicalize().unwrap();
+        fs::create_dir_all(root.join(".git")).unwrap();
+        fs::create_dir_all(root.join("tools/fmt")).unwrap();
+        fs::write(root.join(".git/config"), config).unwrap();
+        let git = paths::find(&root.join(".git")).unwrap();
+        let SteeringPaths { there, missing } =
+            steering_paths(&[git], &root, std::slice::from_ref(&root));
+        let there = there.into_iter().map(|one| one.real);
+        let held: Vec<_> = there.chain(missing.into_iter().map(|one| one.real)).collect();
+        assert_eq!(held, [root.join(expected)]);
+    }
+
+    #[test]
+    fn names_that_are_no_utf8_are_held_as_they_are() {
+        let directory = tempfile::tempdir().unwrap();
+        let root = directory.path().canonicalize().unwrap();
+        fs::create_dir_all(root.join(".git")).unwrap();
+        let config = b"\xEF\xBB\xBF[core]\nhooksPath = h\xff\nattributesFile = a\xff\n\
+            [include]\npath = ../i\xff\n[diff]\nexternal = ./d\xff x\n";
+        fs::write(root.join(".git/config"), config).unwrap();
+        let git = paths::find(&root.join(".git")).unwrap();
+        let steered = steering_paths(&[git], &root, std::slice::from_ref(&root));
+        let missing: Vec<_> = steered.missing.into_iter().map(|one| one.real).collect();
+        let names = [b"h\xff", b"a\xff", b"i\xff", b"d\xff"].map(|name| OsStr::from_bytes(name));
+        assert_eq!(missing, names.map(|name| root.join(name)));
     }
 }

@@ -86,9 +86,8 @@ impl ProtectedPaths {
                 || MissingPath { real: path.clone(), links: vec![path.clone()], folds: false };
             self.missing.push(paths::missing(&path).unwrap_or_else(nowhere));
         }
-        let pointer = found.first().filter(|found| name.git && !found.directory);
-        let pointer = pointer.filter(|_| !fault!("plan.dangling-pointers"));
-        self.missing.extend(pointer.and_then(|found| git::dangling(found, directory)));
+        let pointer = found.first().filter(|_| name.git && !fault!("plan.dangling-pointers"));
+        self.missing.extend(pointer.into_iter().flat_map(|found| git::dangling(found, directory)));
         self.there.extend(found);
         stands
     }
