@@ -41,6 +41,9 @@ impl DenyRules {
         let (mut read, mut missing) = split("deny_read", &policy.deny_read, host)?;
         let read_globs = expanded("deny_read_globs", &policy.deny_read_globs, host)?;
         let write_globs = expanded("deny_write_globs", &policy.deny_write_globs, host)?;
+        let reached = |found: &&ExistingPath| found.reachable;
+        read.iter().filter(reached).try_for_each(|found| held(&found.links, roots))?;
+        read_globs.iter().try_for_each(|one| one.held_behind_its_names(roots))?;
         read.extend(read_globs.iter().flat_map(|one| one.there.iter().cloned()));
         read.retain(|found| found.reachable && !fault!("plan.read-denies-open"));
         read.sort_by(|a, b| a.real.cmp(&b.real));
@@ -186,6 +189,18 @@ fn expanded<'a>(
         Some(expansion) => Ok(expansion),
     };
     globs.iter().map(one).collect()
+}
+
+impl PatternExpansion {
+    /// Checks the links that its matches lead through. A match that is a link itself may be
+    /// removed, and nothing else comes to be at its name.
+    fn held_behind_its_names(&self, roots: &[PathBuf]) -> Result<(), Refusal> {
+        let reached = self.there.iter().filter(|found| found.reachable);
+        let names: HashSet<&PathBuf> =
+            self.there.iter().filter_map(|found| found.links.first()).collect();
+        let behind = reached.flat_map(|found| &found.links).filter(|link| !names.contains(link));
+        held(&behind.cloned().collect::<Vec<_>>(), roots)
+    }
 }
 
 impl MissingPath {

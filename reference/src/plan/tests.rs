@@ -98,7 +98,10 @@ const SEALS: &str = "seal /dev, seal /run";
 #[case::deny_read_file(r#"{"deny_read":["/h/w/f"]}"#, "rw /h/w, mask-file /h/w/f")]
 #[case::deny_read_outside(r#"{"deny_read":["/h/o/f"]}"#, "rw /h/w, mask-file /h/o/f")]
 #[case::deny_read_directory(r#"{"deny_read":["/h/o"]}"#, "rw /h/w, mask-directory /h/o")]
-#[case::deny_read_by_link(r#"{"deny_read":["/h/w/out"]}"#, "rw /h/w, mask-directory /h/o")]
+#[case::deny_read_by_link(
+    r#"{"mode":"read_only","deny_read":["/h/w/out"]}"#,
+    "mask-directory /h/o"
+)]
 #[case::parents_are_pinned(
     r#"{"deny_read":["/h/w/a/b/f"]}"#,
     "rw /h/w, rw /h/w/a, rw /h/w/a/b, mask-file /h/w/a/b/f"
@@ -482,4 +485,5 @@ fn what_lies_in_a_listed_root_is_not_made_again() {
 }
 
 mod grants;
+mod linked_denies;
 mod profile_rules;
