@@ -180,15 +180,15 @@ impl CommandPaths {
             let text = &word.text[..];
             let is_option = text.len() > 1 && text.starts_with(b"-");
             match previous {
-                b"-c" | b"-e" if interprets => script = false,
-                b"-m" if interprets => {
+                b"-m" if script => {
                     self.module(text);
                     script = false;
                 }
                 _ if is_option => self.option(program, text),
                 b"-C" | b"--directory" if program != b"git" => self.take(text, WordUse::Runs),
                 _ if script => {
-                    self.take(text, WordUse::Runs);
+                    let is_code = is_code_option(program, previous);
+                    self.take(text, if is_code { WordUse::Argument } else { WordUse::Runs });
                     script = false;
                 }
                 _ if program == b"git" => self.parts(text, WordUse::OfGit),
@@ -244,6 +244,14 @@ impl CommandPaths {
     }
 }
 
+/// Returns whether the word behind `option` is not a script but its text; `-e` is something else to
+/// a shell.
+fn is_code_option(program: &[u8], option: &[u8]) -> bool {
+    let is_short = option.starts_with(b"-") && !option.starts_with(b"--");
+    let is_shell = program.ends_with(b"sh");
+    is_short && (option.ends_with(b"c") || (option.ends_with(b"e") && !is_shell))
+}
+
 /// Returns what a word says behind `=`.
 fn value_in(text: &[u8]) -> Option<&[u8]> {
     text.iter().position(|byte| *byte == b'=').map(|at| &text[at + 1..])
@@ -292,6 +300,8 @@ mod tests {
     #[case::absent("python3 conv.py", &["conv.py"])]
     #[case::absent_of_another("deno run conv.ts %f", &["conv.ts"])]
     #[case::absent_script("sh -x conv", &["conv"])]
+    #[case::absent_script_after_an_option("sh -e conv", &["conv"])]
+    #[case::code("perl -pe tr && python3 -c pass conv.py", &["conv.py"])]
     #[case::branches("git log v1.0..main", &[])]
     #[case::module("python3 -m tools.conv", &["tools/conv", "tools/conv.py"])]
     #[case::entered("cd tools && ./run.sh", &["tools/run.sh"])]

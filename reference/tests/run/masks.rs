@@ -145,3 +145,23 @@ fn what_mode_bits_close_needs_no_mask_and_stays_closed(
     let done = bed.sh(&json!({"deny_read": [bed.out("d/s")]}), &line);
     done.expect(1).complains("Permission denied");
 }
+
+#[rstest]
+#[case::link("cur")]
+#[case::behind_it("cur/key")]
+fn a_denied_path_by_a_link_that_could_be_replaced_is_refused(
+    #[case] path: &str,
+    #[values(NAMESPACES, ORDINARY, BUBBLEWRAP)] mechanism: &'static str,
+    #[values("deny_read", "deny_write")] rule: &str,
+) {
+    let bed = TestBed::new(mechanism);
+    fs::create_dir(bed.ws("rel1")).unwrap();
+    fs::write(bed.ws("rel1/key"), "kept").unwrap();
+    std::os::unix::fs::symlink("rel1", bed.ws("cur")).unwrap();
+    let line = "rm cur; mkdir cur; echo evil > cur/key";
+    let done = bed.sh(&json!({rule: [bed.ws(path)]}), line);
+    let message = done.result["error"]["message"].as_str().unwrap_or_default();
+    assert_eq!(done.code, Some(126), "{message}");
+    assert!(message.contains("cur is a symbolic link in a writable root"), "{message}");
+    assert_eq!(fs::read_to_string(bed.ws("cur/key")).unwrap(), "kept");
+}

@@ -1,6 +1,8 @@
 //! Protected names: what exists cannot be written, renamed or replaced.
 
+use std::ffi::OsStr;
 use std::fs;
+use std::os::unix::ffi::OsStrExt;
 use std::os::unix::fs::symlink;
 
 use rstest::rstest;
@@ -73,6 +75,41 @@ fn a_git_pointer_and_its_target_are_protected(
         touch store/repo/config && exit 9; mv store s2 && exit 9; exit 3";
     bed.sh(&json!({"protect": "metadata"}), line).expect(3);
     assert_eq!(fs::read_to_string(bed.ws(".git")).unwrap(), "gitdir: store/repo\n");
+}
+
+#[rstest]
+#[case::no_utf8(b"st\xff")]
+#[case::blank_at_the_end(b"store ")]
+fn a_git_pointer_is_followed_as_git_does(
+    #[case] store: &[u8],
+    #[values(NAMESPACES, ORDINARY, BUBBLEWRAP)] mechanism: &'static str,
+) {
+    let bed = TestBed::new(mechanism);
+    let hooks = bed.ws("").join(OsStr::from_bytes(store)).join("hooks");
+    fs::create_dir_all(&hooks).unwrap();
+    fs::write(bed.ws(".git"), [b"gitdir: ", store, b"\n"].concat()).unwrap();
+    let line = "touch free || exit 9; (echo x > st*/hooks/pre-commit) && exit 9; exit 3";
+    bed.sh(&json!({"protect": "metadata"}), line).expect(3);
+    assert!(!hooks.join("pre-commit").exists());
+}
+
+#[rstest]
+#[case::absent("\u{feff}[filter \"x]\"] clean = python3 conv.py", "conv.py")]
+#[case::directory("[core]\nfsmonitor = python3 tools/fmt", "tools/fmt/__main__.py")]
+#[case::entered("[alias]\nx = !cd tools && ./run.sh", "tools/run.sh")]
+#[case::submodule("[submodule \"s\"]\nupdate = !tools/up", "tools/up")]
+fn what_a_setting_of_git_runs_is_not_made(
+    #[case] config: &str,
+    #[case] file: &str,
+    #[values(NAMESPACES, ORDINARY, BUBBLEWRAP)] mechanism: &'static str,
+) {
+    let bed = TestBed::new(mechanism);
+    fs::create_dir_all(bed.ws("tools/fmt")).unwrap();
+    fs::create_dir(bed.ws(".git")).unwrap();
+    fs::write(bed.ws(".git/config"), config).unwrap();
+    let line = format!("touch tools/free || exit 9; (echo x > {file}) && exit 9; exit 3");
+    bed.sh(&json!({"protect": "metadata"}), &line).expect(3);
+    assert!(!bed.ws(file).exists());
 }
 
 /// Neither the link `l` (its path in the shell line) nor what it leads to can be changed.
