@@ -187,9 +187,10 @@ impl CommandPaths {
                 _ if is_option => self.option(program, text),
                 b"-C" | b"--directory" if program != b"git" => self.take(text, WordUse::Runs),
                 _ if script => {
-                    let is_code = is_code_option(program, previous);
-                    self.take(text, if is_code { WordUse::Argument } else { WordUse::Runs });
                     script = false;
+                    if !is_code_option(program, previous) {
+                        self.take(text, WordUse::Runs);
+                    }
                 }
                 _ if program == b"git" => self.parts(text, WordUse::OfGit),
                 _ => self.parts(text, WordUse::Argument),
