@@ -6,7 +6,7 @@ use std::path::{Component, Path, PathBuf};
 
 use super::git_settings::GitSetting;
 use super::paths;
-use super::shell_words::{self, ShellWord};
+use super::shell_words::{self, SplitWord};
 
 /// Settings whose values are command lines, as section and key; `*` is any.
 const COMMANDS: &[(&str, &str)] = &[
@@ -148,8 +148,8 @@ impl CommandPaths {
         }
     }
 
-    fn command(&mut self, words: &[ShellWord]) {
-        let is_before = |word: &&ShellWord| {
+    fn command(&mut self, words: &[SplitWord]) {
+        let is_before = |word: &&SplitWord| {
             BEFORE_PROGRAMS.iter().any(|name| word.text == name.as_bytes()) || word.is_assignment()
         };
         let before = words.iter().take_while(is_before).count();
@@ -166,14 +166,14 @@ impl CommandPaths {
     }
 
     /// Follows `cd`; a directory that the shell makes up is not known.
-    fn enter(&mut self, arguments: &[ShellWord]) {
+    fn enter(&mut self, arguments: &[SplitWord]) {
         let target = arguments.iter().find(|word| !word.text.starts_with(b"-"));
         if let Some(target) = target.filter(|word| !is_made_up(&word.text)) {
             self.directory = path_at(&self.directory, OsStr::from_bytes(&target.text));
         }
     }
 
-    fn arguments(&mut self, program: &[u8], arguments: &[ShellWord]) {
+    fn arguments(&mut self, program: &[u8], arguments: &[SplitWord]) {
         let interprets = INTERPRETERS.iter().any(|name| program == name.as_bytes());
         let (mut previous, mut script) = (&b""[..], interprets);
         for word in arguments {

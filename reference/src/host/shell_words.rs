@@ -2,13 +2,13 @@
 
 /// A word of a command line, without its quotes.
 #[derive(Debug, Default, PartialEq, Eq)]
-pub(super) struct ShellWord {
+pub(super) struct SplitWord {
     pub(super) text: Vec<u8>,
     /// A part of it stood in quotes.
     pub(super) quoted: bool,
 }
 
-impl ShellWord {
+impl SplitWord {
     /// Returns whether the word, before a program, sets a variable.
     pub(super) fn is_assignment(&self) -> bool {
         let name = self.text.split(|byte| *byte == b'=').next().unwrap_or_default();
@@ -18,7 +18,7 @@ impl ShellWord {
 }
 
 /// Splits `line` into commands of words; what separates commands and redirects them is left out.
-pub(super) fn shell_commands(line: &[u8]) -> Vec<Vec<ShellWord>> {
+pub(super) fn shell_commands(line: &[u8]) -> Vec<Vec<SplitWord>> {
     let mut split = LineSplit::default();
     let mut bytes = line.iter().copied();
     let mut quote = None;
@@ -43,9 +43,9 @@ pub(super) fn shell_commands(line: &[u8]) -> Vec<Vec<ShellWord>> {
 
 #[derive(Default)]
 struct LineSplit {
-    commands: Vec<Vec<ShellWord>>,
-    command: Vec<ShellWord>,
-    word: ShellWord,
+    commands: Vec<Vec<SplitWord>>,
+    command: Vec<SplitWord>,
+    word: SplitWord,
 }
 
 impl LineSplit {

@@ -41,9 +41,7 @@ impl DenyRules {
         let (mut read, mut missing) = split("deny_read", &policy.deny_read, host)?;
         let read_globs = expanded("deny_read_globs", &policy.deny_read_globs, host)?;
         let write_globs = expanded("deny_write_globs", &policy.deny_write_globs, host)?;
-        let reached = |found: &&ExistingPath| found.reachable;
-        read.iter().filter(reached).try_for_each(|found| held(&found.links, roots))?;
-        read_globs.iter().try_for_each(|one| one.held_behind_its_names(roots))?;
+        read_held(&read, &read_globs, roots)?;
         read.extend(read_globs.iter().flat_map(|one| one.there.iter().cloned()));
         read.retain(|found| found.reachable && !fault!("plan.read-denies-open"));
         read.sort_by(|a, b| a.real.cmp(&b.real));
@@ -254,6 +252,17 @@ fn held(links: &[PathBuf], roots: &[PathBuf]) -> Result<(), Refusal> {
             link.display()
         ))),
     }
+}
+
+/// Checks the links that lead to paths that must not be read: those of `named`, and of matches.
+fn read_held(
+    named: &[ExistingPath],
+    globs: &[&PatternExpansion],
+    roots: &[PathBuf],
+) -> Result<(), Refusal> {
+    let mut reached = named.iter().filter(|found| found.reachable);
+    reached.try_for_each(|found| held(&found.links, roots))?;
+    globs.iter().try_for_each(|one| one.held_behind_its_names(roots))
 }
 
 /// Returns the pattern that names of the run are held to; one that `hides` is about reading.
