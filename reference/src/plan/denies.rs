@@ -38,7 +38,7 @@ impl DenyRules {
         host: &HostSnapshot,
         roots: &[PathBuf],
     ) -> Result<Self, Refusal> {
-        let (mut read, mut missing) = split("deny_read", &policy.deny_read, host)?;
+        let (mut read, mut hidden_missing) = split("deny_read", &policy.deny_read, host)?;
         let read_globs = expanded("deny_read_globs", &policy.deny_read_globs, host)?;
         let write_globs = expanded("deny_write_globs", &policy.deny_write_globs, host)?;
         read_held(&read, &read_globs, roots)?;
@@ -46,9 +46,7 @@ impl DenyRules {
         read.retain(|found| found.reachable && !fault!("plan.read-denies-open"));
         read.sort_by(|a, b| a.real.cmp(&b.real));
         read.dedup_by(|a, b| a.real == b.real);
-        let (mut write, more) = split("deny_write", &policy.deny_write, host)?;
-        let mut hidden_missing = std::mem::take(&mut missing);
-        missing.extend(more);
+        let (mut write, mut missing) = split("deny_write", &policy.deny_write, host)?;
         let matched = write_globs.iter().filter(|_| !fault!("plan.present-matches-open"));
         write.extend(matched.flat_map(|one| one.there.iter().cloned()));
         let globs = || read_globs.iter().chain(&write_globs);
