@@ -76,6 +76,8 @@ pub(crate) struct RefusedFate {
 pub(crate) enum RefusalNotice {
     /// A call was refused.
     Call(RefusedCall),
+    /// A call could not be looked at: the inner stage had no descriptor or no memory for that.
+    Unseen,
     /// The command has failed.
     Fate(RefusedFate),
 }

@@ -38,26 +38,8 @@ pub(super) enum MediatedCall {
     ShareDescriptors { flags: u32 },
 }
 
-/// A call that goes on by itself, by what it changes.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum UnmediatedCall {
-    /// Writes to a file that is there, or cuts it.
-    Write(PathArgument),
-    /// Writes to a file, and makes a missing one.
-    Open(PathArgument),
-    /// Makes a name.
-    Make(PathArgument),
-    /// Removes a name.
-    Remove(PathArgument),
-    /// Makes a name of an object that has one.
-    Link(PathArgument, PathArgument),
-    /// Moves a name to another.
-    Move(PathArgument, PathArgument),
-    /// Changes mode, owner, times or attributes, of the target of a link if it follows.
-    Metadata(PathArgument, bool),
-}
-
-const HERE: RawFd = libc::AT_FDCWD;
+/// The working directory.
+pub(super) const HERE: RawFd = libc::AT_FDCWD;
 
 /// Calls that always come to us; the opening ones come only if they may make something.
 pub(super) const ALWAYS: &[c_long] = &[
@@ -118,6 +100,9 @@ pub(super) const OBSERVED: &[(c_long, &str)] = &[
     (libc::SYS_lsetxattr, "lsetxattr"),
     (libc::SYS_removexattr, "removexattr"),
     (libc::SYS_lremovexattr, "lremovexattr"),
+    (SETXATTRAT, "setxattrat"),
+    (REMOVEXATTRAT, "removexattrat"),
+    (FILE_SETATTR, "file_setattr"),
     #[cfg(target_arch = "x86_64")]
     (libc::SYS_chmod, "chmod"),
     #[cfg(target_arch = "x86_64")]
@@ -132,11 +117,21 @@ pub(super) const OBSERVED: &[(c_long, &str)] = &[
     (libc::SYS_futimesat, "futimesat"),
 ];
 /// `fchmodat2` (Linux 6.6), of one number everywhere.
-const FCHMODAT2: c_long = 452;
+pub(super) const FCHMODAT2: c_long = 452;
+/// `setxattrat` and `removexattrat` (Linux 6.13).
+pub(super) const SETXATTRAT: c_long = 463;
+pub(super) const REMOVEXATTRAT: c_long = 466;
+/// `file_setattr` (Linux 6.17).
+pub(super) const FILE_SETATTR: c_long = 469;
 
-/// The names of all the calls that are carried out here, and of the one that is looked at by its path.
+/// The call that is looked at where all are, and seems to be missing where names are held: its flags lie in
+/// memory.
+pub(super) const OPENING_BY_MEMORY: &[c_long] = &[libc::SYS_openat2];
+
+/// The names of all the calls that are carried out here, and of those that are looked at besides.
 const NAMES: &[(c_long, &str)] = &[
     (libc::SYS_openat, "openat"),
+    (libc::SYS_openat2, "openat2"),
     (libc::SYS_mkdirat, "mkdirat"),
     (libc::SYS_mknodat, "mknodat"),
     (libc::SYS_symlinkat, "symlinkat"),
@@ -265,61 +260,6 @@ impl MediatedCall {
     #[cfg(not(target_arch = "x86_64"))]
     fn plain(_: c_long, _: [u64; 6]) -> Option<Self> {
         None
-    }
-}
-
-impl UnmediatedCall {
-    /// Decodes the call of `notice`; `None` if it changes nothing by a path.
-    pub(super) fn decode_notice(notice: &SeccompNotification) -> Option<Self> {
-        let [a, b, _, d, e, _] = notice.args;
-        let follows = |flags: u64| flags as i32 & libc::AT_SYMLINK_NOFOLLOW == 0;
-        let at = (a as RawFd, b);
-        Some(match notice.number {
-            libc::SYS_truncate => Self::Write((HERE, a)),
-            libc::SYS_fchmodat => Self::Metadata(at, true),
-            FCHMODAT2 | libc::SYS_utimensat => Self::Metadata(at, follows(d)),
-            libc::SYS_fchownat => Self::Metadata(at, follows(e)),
-            libc::SYS_setxattr | libc::SYS_removexattr => Self::Metadata((HERE, a), true),
-            libc::SYS_lsetxattr | libc::SYS_lremovexattr => Self::Metadata((HERE, a), false),
-            number => match Self::plain(number, a, at) {
-                Some(call) => call,
-                None => return MediatedCall::decode_notice(notice).and_then(Self::of_call),
-            },
-        })
-    }
-
-    /// The older forms, which start at the working directory.
-    #[cfg(target_arch = "x86_64")]
-    fn plain(number: c_long, path: u64, at: PathArgument) -> Option<Self> {
-        Some(match number {
-            libc::SYS_rmdir => Self::Remove((HERE, path)),
-            libc::SYS_chmod | libc::SYS_chown | libc::SYS_utime | libc::SYS_utimes => {
-                Self::Metadata((HERE, path), true)
-            }
-            libc::SYS_lchown => Self::Metadata((HERE, path), false),
-            libc::SYS_futimesat => Self::Metadata(at, true),
-            _ => return None,
-        })
-    }
-
-    #[cfg(not(target_arch = "x86_64"))]
-    fn plain(_: c_long, _: u64, _: PathArgument) -> Option<Self> {
-        None
-    }
-
-    /// The change that a call which could be carried out here makes.
-    fn of_call(call: MediatedCall) -> Option<Self> {
-        Some(match call {
-            MediatedCall::Open { at, flags, .. } if flags & libc::O_CREAT != 0 => Self::Open(at),
-            MediatedCall::Open { at, .. } => Self::Write(at),
-            MediatedCall::Mkdir { at, .. }
-            | MediatedCall::Mknod { at, .. }
-            | MediatedCall::Symlink { at, .. } => Self::Make(at),
-            MediatedCall::Link { from, to, .. } => Self::Link(from, to),
-            MediatedCall::Rename { from, to, .. } => Self::Move(from, to),
-            MediatedCall::Remove { at, .. } => Self::Remove(at),
-            _ => return None,
-        })
     }
 }
 

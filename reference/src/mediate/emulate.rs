@@ -219,7 +219,7 @@ impl SyscallBroker {
     /// because nothing can be made there.
     fn unbound(&self, caller: CallingThread<'_>, spot: &PinnedName, errno: Errno) -> Errno {
         let unmade = matches!(errno, Errno::EROFS | Errno::EACCES);
-        let place = place_of(spot).filter(|_| unmade && !spot.stands);
+        let place = place_of(spot).ok().filter(|_| unmade && !spot.stands);
         if let (Some(ledger), Some(place)) = (&self.ledger, place) {
             let change = ObservedChange::Entry;
             ledger.tell(caller, RefusedObject::Observed { path: place.into(), change }, errno);
@@ -229,7 +229,7 @@ impl SyscallBroker {
 }
 
 /// The flags of a move; EINVAL for unknown ones and such as exclude each other.
-fn move_flags(bits: u32) -> nix::Result<RenameFlags> {
+pub(super) fn move_flags(bits: u32) -> nix::Result<RenameFlags> {
     let flags = RenameFlags::from_bits_retain(bits);
     let alone = RenameFlags::NOREPLACE | RenameFlags::WHITEOUT;
     let unknown = !(RenameFlags::EXCHANGE | alone).contains(flags);

@@ -2,13 +2,15 @@
 
 use std::ffi::{c_long, c_uint};
 
-use super::calls::{ALWAYS, BINDING, OBSERVED, OPENING, REACHING, REMOVING, REMOVING_DIRECTORIES};
+use super::calls::{
+    ALWAYS, BINDING, OBSERVED, OPENING, OPENING_BY_MEMORY, REACHING, REMOVING, REMOVING_DIRECTORIES,
+};
 use crate::plan::{ForbiddenNames, ObservedCalls};
 use crate::sys::notify::Step;
 
 /// Calls that the kernel seems not to have: `openat2` has its flags in memory, where no filter
 /// sees them (callers fall back to `openat`).
-const ABSENT: [c_long; 1] = [libc::SYS_openat2];
+const ABSENT: &[c_long] = OPENING_BY_MEMORY;
 
 /// Calls that change the meaning of a path, which require capabilities anyway, or that delay a
 /// process which reads the memory of another.
@@ -76,6 +78,9 @@ fn observed(all: bool, held: bool) -> Vec<Step> {
             [ALWAYS, REMOVING, REMOVING_DIRECTORIES].map(|often| ends(often, ASK)).concat(),
         );
     }
+    if all && !held {
+        steps.extend(ends(OPENING_BY_MEMORY, ASK));
+    }
     for (number, flags) in OPENING {
         steps.extend(writing(*number, *flags, all || held));
     }
@@ -126,7 +131,7 @@ fn names(keeps: bool) -> Vec<Step> {
     if keeps && !fault!("mediate.removals") {
         steps.extend(ends(REMOVING, ASK));
     }
-    steps.extend(ends(&ABSENT, refuse(libc::ENOSYS)));
+    steps.extend(ends(ABSENT, refuse(libc::ENOSYS)));
     steps.extend(ends(&CLOSED, refuse(libc::EPERM)));
     // A Landlock domain of the command would not apply to our calls: the command must not assume
     // one.

@@ -60,6 +60,11 @@ impl RefusalLog {
         self.write(&RefusalNotice::Call(call));
     }
 
+    /// Tells that a call could not be looked at.
+    pub(super) fn note_unseen(&self) {
+        self.write(&RefusalNotice::Unseen);
+    }
+
     /// Returns whether a refusal was told.
     pub(super) fn has_told(&self) -> bool {
         !unpoisoned(&self.processes).is_empty()
@@ -87,4 +92,21 @@ impl RefusalLog {
 
 fn unpoisoned<T>(locked: &Mutex<T>) -> MutexGuard<'_, T> {
     locked.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+#[cfg(test)]
+mod tests {
+    use std::io::Read;
+
+    use super::*;
+
+    #[test]
+    fn a_call_that_could_not_be_looked_at_is_told() {
+        let (reader, writer) = nix::unistd::pipe().unwrap();
+        RefusalLog::new(writer).note_unseen();
+        let mut told = Vec::new();
+        File::from(reader).read_to_end(&mut told).unwrap();
+        let line = told.strip_suffix(b"\n").unwrap();
+        assert_eq!(RefusalNotice::decode(line), Some(RefusalNotice::Unseen));
+    }
 }

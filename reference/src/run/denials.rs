@@ -25,7 +25,7 @@ const MOST_SOCKETS: usize = 1024;
 #[derive(Debug, Default)]
 pub(crate) struct RunDenials {
     pub(crate) events: Vec<DenialEvent>,
-    /// The number of events that were not kept.
+    /// The number of events that were not kept, and of calls that could not be looked at.
     pub(crate) cut: u64,
     /// Changes that were refused, for the explanation.
     pub(crate) changes: Vec<RefusedChange>,
@@ -106,6 +106,7 @@ impl<'a> DenialCollector<'a> {
     pub(super) fn take(&mut self, notice: &RefusalNotice) {
         match notice {
             RefusalNotice::Call(call) => self.heed(call),
+            RefusalNotice::Unseen => self.denials.cut += 1,
             RefusalNotice::Fate(RefusedFate { pid, fate, status }) => {
                 let RunDenials { changes, unrouted, .. } = &mut self.denials;
                 let changes =

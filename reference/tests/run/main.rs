@@ -21,6 +21,7 @@ mod idle;
 mod interrupts;
 mod masks;
 mod network;
+mod observed;
 mod process;
 mod protect;
 mod refusal;
