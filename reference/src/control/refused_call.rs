@@ -24,6 +24,8 @@ pub(crate) enum RefusedObject {
 pub(crate) enum ObservedChange {
     /// Of what a file holds.
     Content,
+    /// Of what a file holds, which is made if it is missing.
+    MadeContent,
     /// Of the names in a directory.
     Entry,
     /// Of mode, owner, times or attributes.

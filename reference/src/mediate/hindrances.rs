@@ -1,6 +1,7 @@
 //! What keeps a call from its work on every host, beside the sandbox: what stands at its names, what it is
 //! called with, and whose the objects are. Asked only about calls that the kernel refuses here.
 
+use std::ffi::CStr;
 use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
 use std::os::unix::ffi::OsStrExt;
 
@@ -84,16 +85,45 @@ pub(super) fn can_be_changed(
         MetadataChange::Other => Ok(true),
         MetadataChange::Mode => Ok(form()? != SFlag::S_IFLNK),
         MetadataChange::Owner(user, group) => Ok(can_give(user, group)),
-        MetadataChange::SetAttribute(name) => {
-            Ok(can_name(caller.string(name)?.to_bytes(), form()?))
+        MetadataChange::Times(address) => are_times(caller, address),
+        MetadataChange::SetAttribute(name, flags) => {
+            let name = caller.string(name)?;
+            let is_apt = match flags {
+                libc::XATTR_CREATE => !has_attribute(object, &name)?,
+                libc::XATTR_REPLACE => has_attribute(object, &name)?,
+                flags => flags == 0,
+            };
+            Ok(is_apt && can_name(name.to_bytes(), form()?))
         }
         MetadataChange::RemoveAttribute(name) => {
             let name = caller.string(name)?;
-            let found = rustix::fs::getxattr(own_path(object)?.as_c_str(), &name, &mut [0; 0]);
-            let missing = found == Err(rustix::io::Errno::NODATA);
-            Ok(can_name(name.to_bytes(), form()?) && !missing)
+            Ok(can_name(name.to_bytes(), form()?) && has_attribute(object, &name)?)
         }
     }
+}
+
+/// Returns whether the two times at `address`, the current one if that is 0, are such, and one of them is
+/// to be set.
+fn are_times(caller: CallingThread<'_>, address: u64) -> nix::Result<bool> {
+    /// Bytes of a time, and where its nanoseconds are.
+    const TIME: usize = size_of::<libc::timespec>();
+    const NANOSECONDS: usize = std::mem::offset_of!(libc::timespec, tv_nsec);
+    if address == 0 {
+        return Ok(true);
+    }
+    let bytes = caller.memory(address, 2 * TIME)?;
+    let [one, other] = [0, TIME].map(|start| {
+        let rest = &bytes[start + NANOSECONDS..];
+        rest.first_chunk().map_or(0, |word| libc::c_long::from_ne_bytes(*word))
+    });
+    let is_time = |ns| matches!(ns, 0..1_000_000_000 | libc::UTIME_NOW | libc::UTIME_OMIT);
+    Ok(is_time(one) && is_time(other) && [one, other] != [libc::UTIME_OMIT; 2])
+}
+
+/// Returns whether `object` has the attribute `name`; one that cannot be read may be there.
+fn has_attribute(object: BorrowedFd<'_>, name: &CStr) -> nix::Result<bool> {
+    let found = rustix::fs::getxattr(own_path(object)?.as_c_str(), name, &mut [0; 0]);
+    Ok(found != Err(rustix::io::Errno::NODATA))
 }
 
 /// Returns whether this user can give a file of its own to `user` and `group`.

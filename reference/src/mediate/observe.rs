@@ -178,7 +178,11 @@ impl SyscallBroker {
         }
         let object = match self.opened_object(caller, opening) {
             Err(Errno::ENOENT) if makes => return makes_entry(),
-            Err(Errno::EACCES) => return self.closed(caller, opening.at, ObservedChange::Content),
+            Err(Errno::EACCES) => {
+                let content = ObservedChange::Content;
+                let change = if makes { ObservedChange::MadeContent } else { content };
+                return self.closed(caller, opening.at, change);
+            }
             found => found?,
         };
         // With both bits of the access mode, a file is neither read nor written, only asked about.

@@ -48,10 +48,12 @@ pub(super) enum MetadataChange {
     Mode,
     /// User and group, which -1 leaves.
     Owner(u32, u32),
-    /// Times, or flags of the file system.
+    /// The times at this address, or the current one.
+    Times(u64),
+    /// What every owner may change.
     Other,
-    /// The attribute whose name is at this address.
-    SetAttribute(u64),
+    /// The attribute whose name is at this address, with flags that say whether it may be there before.
+    SetAttribute(u64, i32),
     /// The attribute whose name is at this address, which is removed.
     RemoveAttribute(u64),
 }
@@ -71,6 +73,8 @@ impl UnmediatedCall {
             (flags as i32 & !known == 0).then_some(Self::Metadata(at, flags as i32, change))
         };
         let (set, removed) = (MetadataChange::SetAttribute, MetadataChange::RemoveAttribute);
+        // The flags of setxattrat lie in memory: it is taken to set whatever was there.
+        let any = 0;
         Some(match notice.number {
             libc::SYS_truncate if (b as i64) < 0 => return None,
             libc::SYS_truncate => Self::Cut(here),
@@ -78,15 +82,15 @@ impl UnmediatedCall {
             libc::SYS_unlinkat if c as i32 & !libc::AT_REMOVEDIR != 0 => return None,
             libc::SYS_fchmodat => Self::Metadata(at, FOLLOWED, MetadataChange::Mode),
             FCHMODAT2 => return by_flags(d, MetadataChange::Mode),
-            libc::SYS_utimensat => return by_flags(d, MetadataChange::Other),
+            libc::SYS_utimensat => return by_flags(d, MetadataChange::Times(c)),
             libc::SYS_fchownat => {
                 return by_flags(e, MetadataChange::Owner(c as u32, d as u32));
             }
-            SETXATTRAT => return by_flags(c, set(d)),
+            SETXATTRAT => return by_flags(c, set(d, any)),
             REMOVEXATTRAT => return by_flags(c, removed(d)),
             FILE_SETATTR => return by_flags(e, MetadataChange::Other),
-            libc::SYS_setxattr => Self::Metadata(here, FOLLOWED, set(b)),
-            libc::SYS_lsetxattr => Self::Metadata(here, NOT_FOLLOWED, set(b)),
+            libc::SYS_setxattr => Self::Metadata(here, FOLLOWED, set(b, e as i32)),
+            libc::SYS_lsetxattr => Self::Metadata(here, NOT_FOLLOWED, set(b, e as i32)),
             libc::SYS_removexattr => Self::Metadata(here, FOLLOWED, removed(b)),
             libc::SYS_lremovexattr => Self::Metadata(here, NOT_FOLLOWED, removed(b)),
             number => match Self::plain(number, notice.args) {

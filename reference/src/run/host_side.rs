@@ -21,7 +21,10 @@ pub(super) fn may_change(path: &Path, change: ObservedChange) -> bool {
 fn is_open(path: &Path, change: ObservedChange) -> bool {
     let writable = |path: &Path| access(path, AccessFlags::W_OK).is_ok();
     match change {
-        ObservedChange::Content => writable(path),
+        ObservedChange::MadeContent if path.symlink_metadata().is_err() => {
+            is_open(path, ObservedChange::Entry)
+        }
+        ObservedChange::Content | ObservedChange::MadeContent => writable(path),
         ObservedChange::Entry => path.parent().is_some_and(writable),
         ObservedChange::Metadata => {
             let sealed =

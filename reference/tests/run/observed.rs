@@ -109,3 +109,19 @@ fn light_events_are_of_refused_calls_alone() {
         assert!(told(&done, &outside, number).is_empty(), "{row}");
     }
 }
+
+/// What is opened in a directory that is closed, and made if it is missing.
+#[test]
+fn files_that_would_be_made_in_a_closed_directory_are_events() {
+    let bed = TestBed::new(ORDINARY);
+    let place = bed.ws("closed");
+    fs::create_dir(&place).unwrap();
+    fs::write(place.join("f"), "text\n").unwrap();
+    let line = "(: > closed/n); (: > closed/f); (: <> closed/o); truncate -c -s 0 closed/m; true";
+    let run = json!({"capture": true});
+    let done = bed.go(&json!({"deny_read": [place]}), json!({"shell": line}), &run);
+    let events = done.result["events"].as_array().unwrap();
+    let paths = events.iter().map(|event| event["path"].as_str().unwrap());
+    let names: Vec<&str> = paths.filter_map(|path| path.rsplit('/').next()).collect();
+    assert_eq!(names, ["n", "f", "o"], "{events:?}");
+}
