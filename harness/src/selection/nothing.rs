@@ -69,7 +69,7 @@ mod tests {
     use rstest::rstest;
     use std::collections::BTreeSet;
 
-    fn why(selection: CaseSelection) -> Option<String> {
+    fn why(selection: &CaseSelection) -> Option<String> {
         selection.why_nothing(&suite())
     }
 
@@ -80,7 +80,7 @@ mod tests {
     #[case(&["exec/slow*"], Some("only slow cases match: add --slow"))]
     #[case(&["area:exec", "fs/**"], Some("no case passes all of area:exec, fs/**"))]
     fn filters_that_leave_nothing_say_so(#[case] filters: &[&str], #[case] reason: Option<&str>) {
-        let said = why(CaseSelection::new(filters, SlowCases::ByIdOnly).unwrap());
+        let said = why(&CaseSelection::new(filters, SlowCases::ByIdOnly).unwrap());
         match reason {
             Some(reason) => assert!(said.as_ref().unwrap().contains(reason), "{said:?}"),
             None => assert_eq!(said, None),
@@ -92,14 +92,14 @@ mod tests {
         let one = || CaseSelection::new(&["fs/read"], SlowCases::ByIdOnly).unwrap();
         let listed = |ids: &[&str], name: &str| {
             let ids: BTreeSet<String> = ids.iter().map(|id| (*id).to_owned()).collect();
-            why(one().narrowed(name.to_owned(), ids))
+            why(&one().narrowed(name.to_owned(), ids))
         };
         let reason = "no case is selected: nothing failed in a.ndjson";
         assert_eq!(listed(&[], "failed in a.ndjson").as_deref(), Some(reason));
         let reason =
             "no case is selected: `set 0.1` has none of the 1 case that is selected otherwise";
         assert_eq!(listed(&["net/x"], "set 0.1").as_deref(), Some(reason));
-        let parts = ["1/2", "2/2"].map(|part| why(one().part(parse_shard(part).ok())));
+        let parts = ["1/2", "2/2"].map(|part| why(&one().part(parse_shard(part).ok())));
         let told: Vec<_> = parts.iter().flatten().collect();
         assert_eq!(told.len(), 1, "{parts:?}");
         assert!(told[0].contains("/2 has none of the 1 case"), "{told:?}");

@@ -77,7 +77,6 @@ fn nothing_of_it_stays(#[case] fixture: &str) {
 
 #[rstest]
 #[case("fixture: {a: {hardlink: absent}}", "fixture a")]
-#[case("fixture: {a: x, a/b: x}", "fixture a/b")]
 #[case("prepare: echo why >&2; exit 3", "exit status: 3: why")]
 fn what_cannot_be_laid_is_an_error_and_leaves_nothing(#[case] fixture: &str, #[case] why: &str) {
     let (directory, workspace) = laid(fixture);

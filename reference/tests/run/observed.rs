@@ -68,7 +68,7 @@ fn executed(events: &str) -> (Done, String) {
 }
 
 /// Returns the calls that were told of in the directory of row `number`.
-fn told<'a>(done: &'a Done, outside: &str, number: usize) -> Vec<&'a Value> {
+fn event_calls<'a>(done: &'a Done, outside: &str, number: usize) -> Vec<&'a Value> {
     let own = format!("{outside}/{number}");
     let events = done.result["events"].as_array().map_or(&[][..], Vec::as_slice);
     let is_own = |event: &&Value| {
@@ -87,7 +87,7 @@ fn what_the_sandbox_refuses_is_an_event_and_nothing_else() {
     for (number, row) in ROWS.lines().enumerate() {
         let [error, name, code]: [&str; 3] =
             row.split('\t').collect::<Vec<_>>().try_into().unwrap();
-        let found = told(&done, &outside, number);
+        let found = event_calls(&done, &outside, number);
         // Older kernels have not all of the calls.
         let as_it_should = match error {
             "-" => found.is_empty(),
@@ -106,7 +106,7 @@ fn what_the_sandbox_refuses_is_an_event_and_nothing_else() {
 fn light_events_are_of_refused_calls_alone() {
     let (done, outside) = executed("light");
     for (number, row) in ROWS.lines().enumerate().filter(|(_, row)| row.starts_with('-')) {
-        assert!(told(&done, &outside, number).is_empty(), "{row}");
+        assert!(event_calls(&done, &outside, number).is_empty(), "{row}");
     }
 }
 
