@@ -214,7 +214,7 @@ impl<'a> DeciderSearch<'a> {
     }
 
     /// Returns whether `node`, which is run for what another did, ends with a status of its own that is the exit
-    /// code, whatever is refused to it.
+    /// code, also where it is refused something.
     fn ends_itself(&self, node: &ScriptNode) -> bool {
         match node {
             ScriptNode::Group(script) => self.ends_so(script),

@@ -73,7 +73,7 @@ impl UnmediatedCall {
             (flags as i32 & !known == 0).then_some(Self::Metadata(at, flags as i32, change))
         };
         let (set, removed) = (MetadataChange::SetAttribute, MetadataChange::RemoveAttribute);
-        // The flags of setxattrat lie in memory: it is taken to set whatever was there.
+        // The flags of setxattrat lie in memory: it is taken to set an attribute, present or not.
         let any = 0;
         Some(match notice.number {
             libc::SYS_truncate if (b as i64) < 0 => return None,
