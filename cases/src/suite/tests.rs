@@ -181,6 +181,18 @@ fn a_parameter_that_nothing_uses_is_an_error() {
 #[case("denied: {errno: [EROFS]}", "contained: {errno: [EPRM]}", 5, "did you mean `EPERM`?")]
 #[case("expect: {", "expect: {exit: {signal: KIL}, ", 5, "expect.exit.signal: no signal `KIL`")]
 #[case("expect: {", "expect: {result: {signal: KIL}, ", 5, "expect.result.signal: no signal")]
+#[case(
+    "expect: {",
+    "expect: {result: {events: {given: [{errno: [EPREM]}]}}, ",
+    5,
+    "expect.result.events.given: no errno `EPREM`: did you mean `EPERM`?"
+)]
+#[case(
+    "expect: {",
+    "expect: {result: {events: {at_least: 2, at_most: 1}}, ",
+    5,
+    "expect.result.events.at_most: at least 2 and at most 1 is no number of events"
+)]
 #[case("fixture", "launcher: {inherit: {2: {path: f}}}\nfixture", 3, "`2` is not 3 to 1048575")]
 #[case(
     "fixture",

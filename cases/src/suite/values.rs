@@ -16,6 +16,7 @@ pub(super) fn faults(case: &Case) -> Vec<FieldFault> {
     let mut found: Vec<_> = checks.into_iter().filter_map(|check| check(case).err()).collect();
     found.extend(reasons(&case.expect.decision));
     found.extend(ends(case));
+    found.extend(events(case));
     found.extend(launcher(case));
     found.extend(nul(case));
     found
@@ -103,6 +104,24 @@ fn ends(case: &Case) -> Vec<FieldFault> {
         .flatten()
         .filter_map(|(field, name)| Some((field, signal_fault(name)?)))
         .collect()
+}
+
+/// The names of errnos that events may have, and numbers of events that no run has.
+fn events(case: &Case) -> Vec<FieldFault> {
+    let result = case.expect.result.as_ref();
+    let Some(expected) = result.and_then(|result| result.events.as_ref()) else {
+        return Vec::new();
+    };
+    let errnos = expected.given.iter().flat_map(|event| &event.errno);
+    let errnos = errnos.filter_map(|name| Some(("expect.result.events.given", errno_fault(name)?)));
+    let numbers = match (expected.at_least, expected.at_most) {
+        (Some(least), Some(most)) if least > most => {
+            let message = format!("at least {least} and at most {most} is no number of events");
+            Some(("expect.result.events.at_most", message))
+        }
+        _ => None,
+    };
+    errnos.chain(numbers).collect()
 }
 
 /// The descriptors and variables that no process can have.
