@@ -29,12 +29,13 @@ pub(crate) fn environment(
         policy.pass.iter().any(is_passed) && !fault!("env.pass-ignored")
     };
     let scrubbed = |name: &str| {
-        if fault!("env.scrub-capitals") && name.to_uppercase() != name {
+        let upper = name.to_uppercase();
+        if fault!("env.scrub-capitals") && upper != name {
             return false;
         }
-        let credential = CREDENTIAL_NAMES.iter().any(|pattern| {
-            matches_name(pattern, &name.to_uppercase()) && !dropped!("credential-names", pattern)
-        });
+        let credential = CREDENTIAL_NAMES
+            .iter()
+            .any(|pattern| matches_name(pattern, &upper) && !dropped!("credential-names", pattern));
         let injecting = INJECTING_NAMES
             .iter()
             .any(|pattern| matches_name(pattern, name) && !dropped!("injecting-names", pattern));
