@@ -14,11 +14,13 @@ mod private_ns;
 pub mod query;
 mod render;
 mod report;
+mod residue;
 mod spawn;
 mod steps;
 mod stream;
 #[cfg(test)]
 mod tests;
+mod transient_names;
 mod unasked;
 mod unconfined;
 mod watch;
@@ -33,7 +35,6 @@ use base64::Engine as _;
 use boxproof_cases::Case;
 use boxproof_cases::case::{CalibanSpec, CaseStep, PolicySpec, StdinFrom, TtyStream, Twin};
 use boxproof_cases::protocol::{self, Policy, RunRequest, Stdin};
-use globset::{Glob, GlobSet, GlobSetBuilder};
 
 pub use command::{StepCommand, commandline};
 use config_files::PlacedFiles;
@@ -54,6 +55,7 @@ use crate::sweep::{self, Baseline, RunSurvivors, SharedObjects, Traces};
 use crate::workspace::{ArmWorkspace, base_env};
 use steps::StepBounds;
 use stream::{RawStreams, read_streams};
+use transient_names::TransientNames;
 
 /// The reason for an arm to have no report.
 enum ArmError {
@@ -89,7 +91,7 @@ fn attempt(
     backend: &Backend,
     context: &ArmContext<'_>,
 ) -> Result<ArmReport, ArmError> {
-    let residue = residue(backend)?;
+    let residue = residue::residue_globs(backend)?;
     if let Some(why) = unasked::reason(case, kind, backend) {
         return Err(ArmError::Inexpressible(why.to_owned()));
     }
@@ -100,6 +102,7 @@ fn attempt(
     let before = oracle::HostBefore::observe_host(case, &workspace, mounts)?;
     let uid = nix::unistd::geteuid().as_raw();
     let shared = SharedObjects::before_arm();
+    let transient = TransientNames::watch(case, (kind, &baseline), &workspace)?;
     let mut runner =
         Runner { case, kind, backend, context, uid, state: 0, stalled: Cell::default() };
     let limits = shortage::LimitCounters::read();
@@ -116,6 +119,7 @@ fn attempt(
     shortages.extend(shortage::of_time(runner.stalled.get()));
     let survivors = look_for_survivors(case, &workspace, &baseline)?;
     let mut after = before.compare(case, &mut workspace, &runs, &survivors);
+    transient.mark(&mut after.readings, &runs);
     after.appeared.retain(|path| !residue.is_match(path));
     after.tree.retain(|path, _| after.laid.contains_key(path) || !residue.is_match(path));
     let nonce = workspace.nonce.clone();
@@ -170,17 +174,6 @@ fn look_for_survivors(
     let root = workspace.root().to_string_lossy().into_owned();
     found.sockets = sweep::sockets_named(&[&workspace.nonce, &root], &own);
     Ok(found)
-}
-
-/// Returns the globs of files that the backend may leave behind, by its manifest.
-fn residue(backend: &Backend) -> Result<GlobSet, String> {
-    let mut globs = GlobSetBuilder::new();
-    if let BackendKind::Argv(manifest) = &backend.kind {
-        for glob in &manifest.residue {
-            globs.add(Glob::new(glob).map_err(|error| format!("residue: {error}"))?);
-        }
-    }
-    globs.build().map_err(|error| format!("residue: {error}"))
 }
 
 /// Does the steps of one arm.

@@ -33,6 +33,11 @@ impl Baseline {
         Self { mounts: table::mounts(), helpers, sockets: bound() }
     }
 
+    /// Returns whether `prepare` left processes.
+    pub(crate) fn has_helpers(&self) -> bool {
+        !self.helpers.is_empty()
+    }
+
     /// Returns whether `pid` is a process that `prepare` left, or descends from one.
     pub(crate) fn is_helper(&self, pid: Pid) -> bool {
         let mut at = pid;
