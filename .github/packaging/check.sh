@@ -19,7 +19,7 @@ python3 "$here/binary.py" "$target" "$work/boxproof"
 echo "== the wheel"
 python3 -m venv "$work/venv"
 "$work/venv/bin/pip" install --quiet --disable-pip-version-check --no-index --no-deps \
-    "$directory"/boxproof-*-py3-none-*"_$(uname -m)".whl
+    "$directory"/boxproof-*-py3-none-manylinux*"_$(uname -m)".whl
 cmp "$work/boxproof" "$work/venv/bin/boxproof"
 "$work/venv/bin/boxproof" doctor | head -n 3
 
