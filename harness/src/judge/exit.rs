@@ -51,10 +51,9 @@ pub(super) fn silence(run: &RunReport) -> String {
     by_exits(&with_stderr(&format!("the probe left no record; the run {}", ended(run)), run), run)
 }
 
-/// Returns `clause` with what `run` said on stderr. The colon stands without words, too: published records
-/// are judged again word by word.
+/// Returns `clause` with what `run` said on stderr, if it said anything.
 pub(super) fn with_stderr(clause: &str, run: &RunReport) -> String {
-    format!("{clause}: {}", excerpt(&run.stderr.text))
+    with_words(clause, &excerpt(&run.stderr.text))
 }
 
 /// Returns `clause` with `words` behind a colon, if there are any.
