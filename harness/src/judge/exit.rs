@@ -92,12 +92,24 @@ fn meaning_by_exits(run: &RunReport) -> String {
 }
 
 /// Returns the reason why the sandbox could not be built, if it could not: neither a refusal nor a
-/// denial.
+/// denial. Words of the act speak against a manifest's reading of the output: the act ran, and may
+/// have ended with what looks like the backend's message.
 pub(super) fn setup_failed(run: &RunReport) -> Option<String> {
+    let is_read = matches!(run.special, Some(SpecialExit::SetupFailed(_)));
+    said_setup_failed(run).filter(|_| !is_read || !spoke(run))
+}
+
+/// Returns the reason why the sandbox could not be built, as the backend or its manifest has it.
+fn said_setup_failed(run: &RunReport) -> Option<String> {
     match &run.special {
         Some(SpecialExit::SetupFailed(why)) => Some(why.clone()),
         _ => not_started(run, |kind| kind == ErrorKind::Setup),
     }
+}
+
+/// Returns true if the act said under the nonce of the arm that it ran.
+fn spoke(run: &RunReport) -> bool {
+    run.ready || matches!(run.observation, ProbeObservation::Seen(_))
 }
 
 /// Returns the reason why the backend declined the policy, if it did.
@@ -114,14 +126,13 @@ pub(super) fn declined(run: &RunReport) -> Option<String> {
 /// Returns the reason why the backend has no way to say the policy, if its result says so and no
 /// word of the act speaks against it.
 pub(super) fn inexpressible(run: &RunReport) -> Option<String> {
-    let spoke = run.ready || matches!(run.observation, ProbeObservation::Seen(_));
-    not_started(run, |kind| kind == ErrorKind::Unsupported).filter(|_| !spoke)
+    not_started(run, |kind| kind == ErrorKind::Unsupported).filter(|_| !spoke(run))
 }
 
 /// Returns the reason why nothing was started, where the backend gives one: it declined, or could
 /// not be set up.
 pub(super) fn unstarted(run: &RunReport) -> Option<String> {
-    declined(run).or_else(|| setup_failed(run))
+    declined(run).or_else(|| said_setup_failed(run))
 }
 
 /// Returns the error message of a native result whose command was not started for such a `reason`.

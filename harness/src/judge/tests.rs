@@ -266,6 +266,12 @@ fn not_started(kind: ErrorKind) -> RunResult {
     RunResult { started: false, error, ..result(None, None) }
 }
 
+/// The sandbox of the run could not be set up for the reason `why`, and the act did not run.
+fn unset_up(run: &mut RunReport, why: &str) {
+    run.special = Some(SpecialExit::SetupFailed(why.to_owned()));
+    (run.observation, run.ready) = (ProbeObservation::Missing, false);
+}
+
 /// The confined arm declined the policy with `message`, and did nothing.
 fn declined_with(execution: &mut ArmSet, message: &str) {
     let run = first(execution);

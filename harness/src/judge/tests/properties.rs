@@ -86,10 +86,7 @@ const GRAVITY: [(Verdict, Spoil); 5] = [
     (Verdict::UnderBlock, |e| flip(confined(e))),
     (Verdict::Leak, |e| confined(e).leaks.push("process 7".to_owned())),
     (Verdict::Contract, |e| saw(e, ActOutcome::Succeeded)),
-    (Verdict::Error, |e| {
-        let why = "no namespace".to_owned();
-        confined(e).runs[1].special = Some(SpecialExit::SetupFailed(why));
-    }),
+    (Verdict::Error, |e| unset_up(&mut confined(e).runs[1], "no namespace")),
     (Verdict::Inconclusive, |e| confined(e).runs[2].exit = ProcessExit::TimedOut),
 ];
 

@@ -74,7 +74,7 @@ fn a_twin_stands_for_a_control_that_cannot_be_had() {
 #[case::a_leak(TOLD, |e: &mut ArmSet| confined(e).leaks.push("process 7".into()), Verdict::Leak)]
 #[case::a_leak_of_the_twin(TOLD, |e: &mut ArmSet| arm(&mut e.twin).leaks.push("process 7".into()), Verdict::Leak)]
 #[case::a_step(TOLD, |e: &mut ArmSet| broke(confined(e), |_| {}), Verdict::Inconclusive)]
-#[case::not_started(TOLD, |e: &mut ArmSet| first(e).special = Some(SpecialExit::SetupFailed("no".into())), Verdict::Error)]
+#[case::not_started(TOLD, |e: &mut ArmSet| unset_up(first(e), "no"), Verdict::Error)]
 #[case::nothing_ran(TOLD, |e: &mut ArmSet| confined(e).runs.clear(), Verdict::Inconclusive)]
 #[case::the_twin_is_held(TOLD, |e: &mut ArmSet| flip(arm(&mut e.twin)), Verdict::OverBlock)]
 #[case::the_twin_is_late(TOLD, |e: &mut ArmSet| arm(&mut e.twin).runs[0].exit = ProcessExit::TimedOut, Verdict::Inconclusive)]
