@@ -3,6 +3,7 @@
 
 mod advice;
 mod indirect;
+mod products;
 mod recorded;
 mod routes;
 mod search_path;
@@ -105,6 +106,7 @@ impl<'a> FailureAnalysis<'a> {
             let unnamed = unnamed.or_else(|| self.repository(&stderr));
             let unnamed = unnamed.or_else(|| self.unremoved(&stderr));
             let unnamed = unnamed.or_else(|| self.foreign_owner(&stderr));
+            let unnamed = unnamed.or_else(|| self.unassigned(&stderr));
             unnamed.or_else(|| self.unfound(&stderr)).map(alone)
         };
         let found = found.or_else(unsaid);

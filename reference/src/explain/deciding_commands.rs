@@ -3,6 +3,8 @@
 
 mod feeders;
 
+pub(super) use feeders::fetched_file;
+
 use super::script::{CASE, CommandConnector, NEGATION, ScriptCommand, ScriptNode, ShellScript};
 
 /// Commands that can be why a line ended as it did.
@@ -41,12 +43,19 @@ const DEEPEST: usize = 8;
 
 /// Returns the commands of `script` that can have made its exit code `code`.
 pub(super) fn deciders(script: &ShellScript, code: i32) -> DecidingCommands<'_> {
-    let mut functions = Vec::new();
-    collect_functions(script, &mut functions);
-    let mut course =
-        DeciderSearch { code, functions, found: DecidingCommands::default(), depth: 0 };
+    let mut course = DeciderSearch::new(script, code);
     course.script(script);
     with_feeders(script, course.found)
+}
+
+/// Returns the commands of `list`, a part of `script`, whose status it has.
+fn own_of<'a>(
+    list: &'a [(ScriptNode, CommandConnector)],
+    script: &'a ShellScript,
+) -> Vec<&'a ScriptCommand> {
+    let mut course = DeciderSearch::new(script, 0);
+    course.list(list, script.pipefail);
+    course.found.own
 }
 
 /// Returns `found` without commands that are in it twice, and with those of `script` that made their input.
@@ -101,7 +110,14 @@ fn has_pipe(script: &ShellScript) -> bool {
 
 /// Every command of `script`, in order, those in words of others first.
 pub(super) fn collect<'a>(script: &'a ShellScript, found: &mut Vec<&'a ScriptCommand>) {
-    for (node, _) in &script.parts {
+    collect_parts(&script.parts, found);
+}
+
+fn collect_parts<'a>(
+    parts: &'a [(ScriptNode, CommandConnector)],
+    found: &mut Vec<&'a ScriptCommand>,
+) {
+    for (node, _) in parts {
         match node {
             ScriptNode::Step(step) => {
                 step.inner.iter().for_each(|line| collect(line, found));
@@ -126,6 +142,12 @@ fn collect_functions<'a>(script: &'a ShellScript, found: &mut Vec<(&'a str, &'a 
 }
 
 impl<'a> DeciderSearch<'a> {
+    fn new(script: &'a ShellScript, code: i32) -> Self {
+        let mut functions = Vec::new();
+        collect_functions(script, &mut functions);
+        Self { code, functions, found: DecidingCommands::default(), depth: 0 }
+    }
+
     fn script(&mut self, script: &'a ShellScript) {
         let mut lists: Vec<&[(ScriptNode, CommandConnector)]> = Vec::new();
         let mut begin = 0;
@@ -152,6 +174,13 @@ impl<'a> DeciderSearch<'a> {
             [(node, _)] => kept_for(alone_in(node), before),
             _ => before.to_vec(),
         };
+        if let [(node, _)] = last
+            && let ScriptNode::Step(exit) = alone_in(node)
+            && is_counted(exit, script)
+        {
+            self.found.own.push(exit);
+            return;
+        }
         let is_exit = matches!(last, [(node, _)] if exit_of(node).is_some());
         if waits(last) || is_exit && before.iter().any(|list| waits(list)) {
             all.iter().filter(|list| in_background(list)).for_each(|list| self.list(list, false));
@@ -357,6 +386,25 @@ pub(super) fn ends_regardless(script: &ShellScript) -> bool {
     }
 }
 
+/// Returns whether `exit` ends `script` with a variable that no list of its own gives the status of a command:
+/// other commands decide whether it is set.
+fn is_counted(exit: &ScriptCommand, script: &ShellScript) -> bool {
+    let [program, word] = &exit.words[..] else { return false };
+    let name = word.strip_prefix("${").and_then(|rest| rest.strip_suffix('}'));
+    let Some(name) = name.or_else(|| word.strip_prefix('$')) else { return false };
+    let mut all = Vec::new();
+    collect(script, &mut all);
+    let sets = |step: &ScriptCommand| step.sets.iter().any(|set| set == name);
+    let mut alone = script.parts.windows(2).filter(|two| two[0].1 == CommandConnector::Then);
+    let is_kept = |two: &[(ScriptNode, CommandConnector)]| match &two[1] {
+        (ScriptNode::Step(step), CommandConnector::Then) => sets(step) && step.takes_status,
+        _ => false,
+    };
+    ["exit", "return"].contains(&program.as_str())
+        && all.into_iter().any(sets)
+        && !alone.any(is_kept)
+}
+
 /// Returns those of `before` that an exit at `node` can have its status of: where it is given that of the last
 /// command, or of a variable that was, the one before it alone.
 fn kept_for<'a>(
@@ -369,6 +417,7 @@ fn kept_for<'a>(
         [(ScriptNode::Step(set), _)] => {
             set.words.is_empty()
                 && set.inner.is_empty()
+                && set.takes_status
                 && set.sets.iter().any(|name| word == format!("${name}"))
         }
         _ => false,
@@ -543,6 +592,39 @@ mod tests {
     #[case("exec 4< f; read -u 4 x", 1, "read|exec")]
     #[case("exec 3> f; a >&4", 1, "a|")]
     #[case("bash -e <<E\na\nb\nE", 1, "a b|")]
+    #[case(
+        "for x in 1 2; do a & p=\"$p $!\"; done; for j in $p; do wait $j || f=1; done; [ -z \"$f\" ]",
+        1,
+        "[| wait a"
+    )]
+    #[case(
+        "for x in 1 2; do a & p+=($!); done; for j in \"${p[@]}\"; do wait $j || exit 1; done",
+        1,
+        "wait exit|a"
+    )]
+    #[case(
+        "for x in 1 2; do (a) & done; r=0; for j in $(jobs -p); do wait $j || r=$((r+1)); done; exit $r",
+        2,
+        "exit|  wait r+1 a"
+    )]
+    #[case("for x in 1 2; do a & done; wait; b", 1, "b|")]
+    #[case("export K=\"$(a)\"; test -n \"$K\"", 1, "test|export a")]
+    #[case("f() { local k=$(a); b $k; }; f", 1, "b|local a")]
+    #[case(". f1; [ -n \"$T\" ]", 1, "[|.")]
+    #[case(". f1; [ -n x ]", 1, "[|")]
+    #[case("wget -q http://1.1.1.1/x.sh; ./x.sh", 1, "x.sh|wget")]
+    #[case("curl -fsLO http://1.1.1.1/x.sh?y; b x.sh", 1, "b|curl")]
+    #[case("curl -so f1 http://1.1.1.1/x.sh; b x.sh", 1, "b|")]
+    #[case("v=$(a || echo 1); b $v", 1, "b| echo")]
+    #[case("v=$(a | c || printf 1); b $v", 1, "b| printf")]
+    #[case("v=$(a || c); b $v", 1, "b| a c")]
+    #[case("v=$(a); v=${v:-1}; b $v", 1, "b|")]
+    #[case("v=$(a); b ${v:-1}", 1, "b|")]
+    #[case("v=$(a 2>/dev/null); v=${v:-1.0}; [ \"$v\" = 2 ]", 1, "[|")]
+    #[case("v=$(a); b ${v:-}", 1, "b| a")]
+    #[case("r=0; a || r=1; b; exit $r", 1, "exit|  a")]
+    #[case("r=0; a || r=$?; b; exit $r", 1, "exit|  a")]
+    #[case("r=0; a; b || r=1; exit $r", 1, "exit|  b")]
     #[case("trap 'exit 7' EXIT; a; b", 1, "b|")]
     fn the_commands_that_decide(#[case] line: &str, #[case] code: i32, #[case] due: &str) {
         let script = parse(line);

@@ -13,11 +13,11 @@ const TELLING: usize = 6;
 const SHORTEST: usize = 3;
 
 /// The beginnings of handlers: a file that a test does not find, an exception in Python, of languages with
-/// braces, in Ruby, a rejected promise,
-/// an error that is a value, and what is done where a call fails.
+/// braces, in Ruby, a rejected promise, an error that a callback is given, one that is a value, and what is done
+/// where a call fails.
 static BEGINNING: LazyLock<Option<Regex>> = LazyLock::new(|| {
     Regex::new(
-        r"\bexcept\b[^:\n]*:|\bif not os\.(?:path\.)?(?:access|exists|isfile|isdir)\([^\n]*\):|\bif\s*\(\s*!\s*(?:fs\.)?existsSync\([^{};\n]*\)\s*\{|\bcatch\s*(?:\([^()]*\)\s*)?\{|\brescue\b(?:[ \t]+[A-Z][[:word:]:, ]*)?(?:[ \t]*=>[ \t]*[[:word:]]+)?|\.catch\(|\b[[:word:]]+ !=? nil \{|\b(?:or|\|\|)\s+|\|\|\s*|\bsuppress\([^()]*\):?|=>\s*\{\s*\}|\bfunction\s*\([[:word:]]*\)\s*\{\s*\}",
+        r"\bexcept\b[^:\n]*:|\bif not os\.(?:path\.)?(?:access|exists|isfile|isdir)\([^\n]*\):|\bif\s*\(\s*!\s*(?:fs\.)?existsSync\([^{};\n]*\)\s*\{|\bif [^:\n]*\breturncode\b[^:\n]*:|\bif\s*\(\s*err?(?:or)?\s*\)\s*\{?|\bif\s*\(\s*e\s*\)\s*\{?|\bcatch\s*(?:\([^()]*\)\s*)?\{|\brescue\b(?:[ \t]+[A-Z][[:word:]:, ]*)?(?:[ \t]*=>[ \t]*[[:word:]]+)?|\.catch\(|\b[[:word:]]+ !=? nil \{|\b(?:or|\|\|)\s+|\|\|\s*|\bsuppress\([^()]*\):?|=>\s*\{\s*\}|\bfunction\s*\([[:word:]]*\)\s*\{\s*\}",
     )
     .ok()
 });
@@ -30,6 +30,9 @@ static NOTED: LazyLock<Option<Regex>> = LazyLock::new(|| {
 static ENDING: LazyLock<Option<Regex>> = LazyLock::new(|| {
     Regex::new(r"(?i)exit|raise|throw|return|\bdie\b|croak|abort|fail|panic|fatal|reject").ok()
 });
+/// A variable that is given a value.
+static ASSIGNED: LazyLock<Option<Regex>> =
+    LazyLock::new(|| Regex::new(r"\b([[:word:]]+)\s*=[^=>]").ok());
 static LITERAL: LazyLock<Option<Regex>> =
     LazyLock::new(|| Regex::new(r#"'([^'\n]+)'|"([^"\n]+)"|`([^`\n]+)`"#).ok());
 
@@ -61,9 +64,12 @@ impl ErrorHandlers {
     pub(super) fn add(&mut self, code: &str) {
         let Some(beginning) = BEGINNING.as_ref() else { return };
         let found = beginning.find_iter(code);
-        self.handlers.extend(found.map(|at| ErrorHandler {
-            body: body(code, at.start(), at.end()).to_owned(),
-            guarded: guarded(code, at.start(), at.as_str()).to_owned(),
+        self.handlers.extend(found.map(|at| {
+            let after = after_loop(code, at.start()).unwrap_or_default();
+            ErrorHandler {
+                body: format!("{}{after}", body(code, at.start(), at.end())),
+                guarded: guarded(code, at.start(), at.as_str()).to_owned(),
+            }
         }));
         self.notes |= NOTED.as_ref().is_some_and(|noted| noted.is_match(code));
     }
@@ -87,9 +93,25 @@ impl ErrorHandlers {
         !self.notes && saying.peek().is_some() && !saying.any(ErrorHandler::ends)
     }
 
+    /// Returns the code of which errors are caught, without an end, and that gives a value to a variable in `line`.
+    pub(super) fn guarding(&self, line: &str) -> impl Iterator<Item = &str> {
+        let has = |name: &str| {
+            let is_end = |c: char| !c.is_alphanumeric() && c != '_';
+            line.split(is_end).any(|word| word == name)
+        };
+        let gives = move |handler: &&ErrorHandler| {
+            let given = ASSIGNED.as_ref().into_iter();
+            let mut given = given.flat_map(|given| given.captures_iter(&handler.guarded));
+            !handler.ends() && given.any(|found| has(&found[1]))
+        };
+        self.handlers.iter().filter(gives).map(|handler| handler.guarded.as_str())
+    }
+
     /// Returns whether `output` has a message of a handler, and not of one for another file than that of which
     /// the name `is_it`.
     pub(super) fn say(&self, output: &str, is_it: &dyn Fn(&str) -> bool) -> bool {
+        // A text may be a line for a shell.
+        let is_it = |text: &str| is_it(text) || text.split(' ').any(is_it);
         let names = |handler: &ErrorHandler| literals(&handler.guarded).any(is_it);
         let is_elsewhere = self.handlers.iter().any(names);
         let may_be = |handler: &ErrorHandler| {
@@ -124,7 +146,13 @@ fn is_said(text: &str, output: &str) -> bool {
 fn guarded<'a>(code: &'a str, start: usize, opening: &str) -> &'a str {
     let before = &code[..start];
     let begin = match opening.trim_start() {
-        it if it.starts_with("if") => return &code[start..start + opening.len()],
+        it if it.contains("returncode") => before.rfind("run("),
+        it if it.starts_with("if") && it.contains(['.', '!']) => {
+            return &code[start..start + opening.len()];
+        }
+        it if it.starts_with("if") => {
+            Some(before.trim_end().rfind([';', '\n']).map_or(0, |at| at + 1))
+        }
         it if it.starts_with("except") || it.starts_with("catch") => before.rfind("try"),
         it if it.starts_with("or") || it.starts_with("||") => {
             Some(before.trim_end().rfind([';', '\n', '}']).map_or(0, |at| at + 1))
@@ -197,6 +225,37 @@ fn python_block<'a>(code: &str, start: usize, rest: &'a str) -> &'a str {
         end += next.len();
     }
     &rest[..end]
+}
+
+/// Returns what a program in Python does after the loop in which it tries again and in which `start` is, where that
+/// is its end, or what it does only if no try succeeded.
+fn after_loop(code: &str, start: usize) -> Option<&str> {
+    let indent = |line: &str| line.len() - line.trim_start().len();
+    let begin = code[..start].rfind('\n').map_or(0, |at| at + 1);
+    let mut own = indent(&code[begin..]);
+    let mut outer = code[..begin].lines().rev().filter(|line| {
+        let encloses = !line.trim().is_empty() && indent(line) < own;
+        own = if encloses { indent(line) } else { own };
+        encloses
+    });
+    let is_loop =
+        |line: &&str| ["for ", "while "].iter().any(|word| line.trim_start().starts_with(word));
+    let own = indent(outer.find(is_loop)?);
+    let lines = code[begin..].split_inclusive('\n');
+    let mut at = begin;
+    for line in lines {
+        if at > begin && !line.trim().is_empty() && indent(line) <= own {
+            let text = line.trim_start();
+            let block = text.strip_prefix("else:").map(|_| {
+                let head = at + indent(line);
+                python_block(code, head, &code[head + "else:".len()..])
+            });
+            let ends = || ENDING.as_ref().is_some_and(|ending| ending.is_match(text));
+            return block.or_else(|| (indent(line) == own && ends()).then_some(line));
+        }
+        at += line.len();
+    }
+    None
 }
 
 /// Returns whether a handler with this `body` does nothing.
@@ -316,6 +375,49 @@ mod tests {
     #[case("if not os.path.exists('in'): sys.exit('set it up')", "set it up", false)]
     #[case("if (!fs.existsSync('/o/f')) { say('none'); exit(1) }", "none", true)]
     #[case("f().catch(e => { say('boom') })", "boomerang", false)]
+    #[case(
+        "for i in r:\n  try: w('/o/f')\n  except OSError: sleep(1)\nraise Gone('gave up')",
+        "Gone: gave up",
+        true
+    )]
+    #[case(
+        "for i in r:\n  try:\n    w('/o/f')\n  except OSError:\n    sleep(1)\nelse:\n  print('gave up')\n  exit(1)",
+        "gave up",
+        true
+    )]
+    #[case(
+        "for i in r:\n  try: w('in')\n  except OSError: sleep(1)\nraise Gone('gave up')",
+        "Gone: gave up",
+        false
+    )]
+    #[case(
+        "for i in r:\n  try: w('/o/f')\n  except OSError: pass\nx = 1\nraise Gone('gave up')",
+        "Gone: gave up",
+        false
+    )]
+    #[case(
+        "r = run(['cp', '/o/f'])\nif r.returncode: sys.exit('copy failed with %d' % 1)",
+        "copy failed with 1",
+        true
+    )]
+    #[case(
+        "r = run('cp a /o/f', shell=True)\nif r.returncode: sys.exit('copy failed')",
+        "copy failed",
+        true
+    )]
+    #[case(
+        "r = run(['cp', 'in'])\nif r.returncode: sys.exit('copy failed with %d' % 1)",
+        "copy failed with 1",
+        false
+    )]
+    #[case("w('/o/f', e => { if (e) { say('save failed'); exit(2) } })", "save failed", true)]
+    #[case(
+        "w('/o/f', x, (err) => {\n if (err) {\n  say('save failed')\n }\n})",
+        "save failed",
+        true
+    )]
+    #[case("r('in', function (error, d) { if (error) exit('no input') })", "no input", false)]
+    #[case("w('/o/f', e => { if (e) say('no cache') }); say('not ready')", "not ready", false)]
     fn what_handlers_say_of_a_file(#[case] code: &str, #[case] output: &str, #[case] due: bool) {
         let found = handlers(code).say(output, &|text| text == "/o/f");
         assert_eq!(found, due, "{:?}", handlers(code));

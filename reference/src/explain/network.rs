@@ -143,7 +143,7 @@ pub(super) fn asks_registry(step: &ScriptCommand) -> bool {
 /// Returns whether `step` can have been kept from a host: its program is none of the local ones.
 pub(super) fn may_reach(step: &ScriptCommand) -> bool {
     let program = step.program();
-    if is_plain(step) || LOCAL.contains(&program) {
+    if program.is_empty() || is_plain(step) || LOCAL.contains(&program) {
         return step
             .files
             .iter()

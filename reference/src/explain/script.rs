@@ -324,12 +324,14 @@ impl ScriptReader<'_> {
                     let place = pipeline_place(text);
                     step.takes_status |= text.contains("$?") || place.is_some();
                     step.place = place.or(step.place);
-                    match assigned(text).filter(|_| step.words.is_empty()) {
-                        Some((name, value)) => {
-                            step.sets.push(name.to_owned());
-                            step.values.push(value.to_owned());
-                        }
-                        None => step.words.push(text.clone()),
+                    let declares = DECLARING.contains(&step.program());
+                    let set = assigned(text).filter(|_| step.words.is_empty() || declares);
+                    if let Some((name, value)) = set {
+                        step.sets.push(name.to_owned());
+                        step.values.push(value.to_owned());
+                    }
+                    if set.is_none() || declares {
+                        step.words.push(text.clone());
                     }
                     self.at += 1;
                 }
@@ -410,6 +412,9 @@ fn assigned(word: &str) -> Option<(&str, &str)> {
     let fits = !name.is_empty() && name.chars().all(|c| c.is_ascii_alphanumeric() || c == '_');
     fits.then_some((name, value))
 }
+
+/// Commands of a shell that may give the variables that they declare a value.
+const DECLARING: [&str; 5] = ["export", "local", "readonly", "declare", "typeset"];
 
 /// Programs that run the one that is named behind them.
 const WRAPPERS: [&str; 15] = [

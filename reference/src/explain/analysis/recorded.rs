@@ -79,14 +79,16 @@ impl FailureAnalysis<'_> {
     }
 
     /// Returns what became of a refused process: its `fate`, but that it is apart if the shell that the command
-    /// is had another `status` of it than its own, and takes its own of a command.
+    /// is had another `status` of it than its own, and takes its own of a command, which did not lack what the refused
+    /// one was to make.
     pub(super) fn fate(
         &self,
         fate: Option<ProcessFate>,
         status: Option<i32>,
     ) -> Option<ProcessFate> {
         let is_other = status.is_some_and(|status| Some(status) != self.run.exit_code);
-        match is_other && deciding_commands::passes_status(&self.script) {
+        let is_apart = is_other && deciding_commands::passes_status(&self.script);
+        match is_apart && !self.lacks_products(&self.stderr()) {
             true => Some(ProcessFate::Apart),
             false => fate,
         }
@@ -193,8 +195,9 @@ impl FailureAnalysis<'_> {
         let mut words = step.words.iter().skip(1).chain(&step.files);
         // What was to lie below it was to be made with it.
         let is_made = || !(self.look.there)(path);
+        let name = path.file_name().unwrap_or_default().to_string_lossy();
         let is_path = |word: &String| {
-            let mut real = self.meanings(word).into_iter();
+            let mut real = self.meanings(&word.replace("{}", &name)).into_iter();
             real.any(|real| real == path || real.starts_with(path) && is_made())
         };
         !operation::is_interpreter(step.program()) && words.any(is_path)

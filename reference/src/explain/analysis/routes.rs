@@ -85,7 +85,7 @@ impl FailureAnalysis<'_> {
     /// Returns whether nothing is said, and what decided had its input of a download that had no route, of which
     /// the status was not passed on.
     fn is_fed_by_download(&self, stderr: &str) -> bool {
-        let told = || self.says_what_it_was_told(stderr);
+        let told = || self.says_what_it_was_told(stderr) || self.lacks_products(stderr);
         let silent =
             (stderr.trim().is_empty() || told()) && ends(self.run.stdout).trim().is_empty();
         let feeders = self.deciders().feeders;

@@ -57,6 +57,11 @@ impl RunHandlers {
         self.code.go_on_after(line)
     }
 
+    /// Returns the code of which errors are caught and that gives a value to a variable in `line`.
+    pub(super) fn guarding(&self, line: &str) -> impl Iterator<Item = &str> {
+        self.code.guarding(line)
+    }
+
     /// Returns whether `output` has what a handler says of a file that `is_it`, as far as that can be told.
     pub(super) fn say(&self, output: &str, is_it: &dyn Fn(&str) -> bool) -> bool {
         self.code.say(output, is_it) || self.lines.say(output, is_it)

@@ -25,7 +25,10 @@ impl FailureAnalysis<'_> {
         const UNREAD: i32 = 37;
         let code = self.run.exit_code?;
         let silent = stderr.is_some_and(|stderr| stderr.trim().is_empty());
-        let plain = silent || stderr.is_some_and(|stderr| self.says_what_it_was_told(stderr));
+        let plain = silent
+            || stderr.is_some_and(|stderr| {
+                self.says_what_it_was_told(stderr) || self.lacks_products(stderr)
+            });
         let unwritten = stderr.is_some_and(|stderr| stderr.starts_with("curl: (23) "));
         if (silent || unwritten) && code == UNWRITTEN && self.runs(&["curl"]) {
             let mut named = self.roles.written().iter();

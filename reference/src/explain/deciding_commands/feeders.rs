@@ -2,7 +2,7 @@
 //! at. Pure.
 
 use super::super::script::{CommandConnector, ScriptCommand, ScriptNode, ShellScript};
-use super::{DecidingCommands, collect};
+use super::{DecidingCommands, collect, collect_parts, own_of};
 
 /// An assignment, and a command whose status decides whether it is made.
 type GuardedAssignment<'a> = (&'a ScriptCommand, &'a ScriptCommand);
@@ -33,6 +33,31 @@ fn collect_guards<'a>(script: &'a ShellScript, found: &mut Vec<GuardedAssignment
         }
         if matches!(joint, CommandConnector::Then | CommandConnector::Background) {
             before.clear();
+        }
+    }
+}
+
+/// Collects the lists that `script` runs in the background, in its bodies and brackets, too.
+fn collect_background<'a>(
+    script: &'a ShellScript,
+    found: &mut Vec<&'a [(ScriptNode, CommandConnector)]>,
+) {
+    let mut begin = 0;
+    for (at, (node, joint)) in script.parts.iter().enumerate() {
+        match node {
+            ScriptNode::Step(_) => {}
+            ScriptNode::Group(script) | ScriptNode::Function(_, script) => {
+                collect_background(script, found);
+            }
+            ScriptNode::Choice { asked, done } => {
+                asked.iter().chain(done).for_each(|script| collect_background(script, found));
+            }
+        }
+        if *joint == CommandConnector::Background {
+            found.push(&script.parts[begin..=at]);
+        }
+        if matches!(joint, CommandConnector::Then | CommandConnector::Background) {
+            begin = at + 1;
         }
     }
 }
@@ -76,6 +101,9 @@ pub(super) fn feed<'a>(
     collect_guards(script, &mut guards);
     let mut pipelines = Vec::new();
     collect_pipelines(script, &mut pipelines);
+    let mut background = Vec::new();
+    collect_background(script, &mut background);
+    let background: Vec<_> = background.into_iter().flat_map(|list| own_of(list, script)).collect();
     let mut at = 0;
     loop {
         let known: Vec<&ScriptCommand> = found.own.iter().chain(&found.feeders).copied().collect();
@@ -88,7 +116,16 @@ pub(super) fn feed<'a>(
                     .iter()
                     .any(|(set, guard)| std::ptr::eq(*set, *one) && std::ptr::eq(*guard, *other))
             };
-            if new && (works_with(one, other) || guards_one()) {
+            // One that waits for a job has its status.
+            let is_awaited = || {
+                let waits = one.program() == "wait" && one.words.len() > 1;
+                waits && background.iter().any(|job| std::ptr::eq(*job, *other))
+            };
+            let is_new_input = || {
+                works_with(one, other) && !has_default(one, other, all)
+                    || is_sourced(one, other, all)
+            };
+            if new && (is_new_input() || guards_one() || is_awaited()) {
                 found.feeders.push(other);
             }
         }
@@ -109,11 +146,53 @@ pub(super) fn feed<'a>(
     }
 }
 
+/// Collects the commands of `script` whose output it has, in every case: not those behind which another prints
+/// something in their place.
+fn collect_printing<'a>(script: &'a ShellScript, found: &mut Vec<&'a ScriptCommand>) {
+    let prints = |node: &ScriptNode| {
+        matches!(node, ScriptNode::Step(step)
+            if ["echo", "printf"].contains(&step.program()) && step.words.len() > 1 && !step.to_stderr)
+    };
+    let mut begin = 0;
+    for (at, (_, joint)) in script.parts.iter().enumerate() {
+        if *joint == CommandConnector::Pipe {
+            continue;
+        }
+        let next = script.parts.get(at + 1);
+        let is_replaced =
+            *joint == CommandConnector::Or && next.is_some_and(|(node, _)| prints(node));
+        if !is_replaced {
+            collect_parts(&script.parts[begin..=at], found);
+        }
+        begin = at + 1;
+    }
+}
+
+/// Returns whether `other` sets a variable that `one` uses, and something else stands in its place where it has no
+/// value.
+fn has_default(one: &ScriptCommand, other: &ScriptCommand, all: &[&ScriptCommand]) -> bool {
+    let at = |step: &ScriptCommand| all.iter().position(|it| std::ptr::eq(*it, step));
+    let Some((from, to)) = at(other).zip(at(one)).filter(|(from, to)| from < to) else {
+        return false;
+    };
+    let defaulted = |name: &String, word: &String| {
+        let form = format!("${{{name}:-");
+        word.split_once(&form).is_some_and(|(_, rest)| !rest.starts_with('}'))
+    };
+    other.sets.iter().any(|name| {
+        let sets = |step: &ScriptCommand| {
+            step.sets.contains(name) && step.values.iter().any(|value| defaulted(name, value))
+        };
+        all[from + 1..to].iter().any(|step| sets(step))
+            || one.words.iter().chain(&one.values).any(|word| defaulted(name, word))
+    })
+}
+
 fn works_with(one: &ScriptCommand, other: &ScriptCommand) -> bool {
     let words = || one.words.iter().skip(1).chain(&one.files);
     let used = || words().chain(&one.values);
     let mut inner = Vec::new();
-    one.inner.iter().for_each(|line| collect(line, &mut inner));
+    one.inner.iter().for_each(|line| collect_printing(line, &mut inner));
     if inner.iter().any(|step| std::ptr::eq(*step, other)) {
         return true;
     }
@@ -127,9 +206,14 @@ fn works_with(one: &ScriptCommand, other: &ScriptCommand) -> bool {
     };
     // A search in the messages of a command finds no more if it succeeds.
     let searches = other.hushed && ["grep", "egrep", "fgrep", "rg"].contains(&one.program());
-    let shares =
-        |word: &String| words().any(|own| own == word) && !(searches && other.files.contains(word));
-    let makes = other.words.iter().skip(1).chain(&other.files);
+    let plain = |word: &str| word.strip_prefix("./").unwrap_or(word).to_owned();
+    let run = one.words.iter().take(1).filter(|word| word.contains('/'));
+    let shares = |word: &String| {
+        words().chain(run.clone()).any(|own| is_at(&plain(own), &plain(word)))
+            && !(searches && other.files.contains(word))
+    };
+    let fetched: Vec<String> = fetched_file(other).into_iter().collect();
+    let makes = other.words.iter().skip(1).chain(&other.files).chain(&fetched);
     // `exec 3> file` is for those that use the descriptor.
     let opens = other.words.len() == 1
         && other.program() == "exec"
@@ -140,6 +224,42 @@ fn works_with(one: &ScriptCommand, other: &ScriptCommand) -> bool {
     opens
         || other.sets.iter().chain(read_into(other)).any(named)
         || makes.filter(is_name).any(shares)
+}
+
+/// Returns whether `path` is `place`, or below it.
+fn is_at(path: &str, place: &str) -> bool {
+    path.strip_prefix(place).is_some_and(|rest| rest.is_empty() || rest.starts_with('/'))
+}
+
+/// Returns whether `other` is a script that the shell itself reads, and `one` uses a variable that no command of
+/// `all` sets.
+fn is_sourced(one: &ScriptCommand, other: &ScriptCommand, all: &[&ScriptCommand]) -> bool {
+    let is_name = |c: char| c.is_alphanumeric() || c == '_';
+    let name = |rest: &str| {
+        let rest = rest.trim_start_matches('{');
+        rest.split(|c| !is_name(c)).next().unwrap_or_default().to_owned()
+    };
+    let is_set = |name: &String| {
+        all.iter().any(|step| step.sets.iter().chain(read_into(step)).any(|set| set == name))
+    };
+    let words = one.words.iter().chain(&one.values);
+    let mut used = words.flat_map(|word| word.split('$').skip(1)).map(name);
+    [".", "source"].contains(&other.program())
+        && used.any(|name| name.starts_with(|c: char| c.is_alphabetic()) && !is_set(&name))
+}
+
+/// Returns the name of the file that `step` makes of what it fetches, if it takes the name of the URL.
+pub(in super::super) fn fetched_file(step: &ScriptCommand) -> Option<String> {
+    let is_short = |word: &&String| word.starts_with('-') && !word.starts_with("--");
+    let takes = |letter: char| step.words.iter().filter(is_short).any(|word| word.contains(letter));
+    let named = match step.program() {
+        "curl" => takes('O') || step.words.iter().any(|word| word == "--remote-name"),
+        "wget" => !takes('O'),
+        _ => false,
+    };
+    let url = step.words.iter().skip(1).find(|word| word.contains("://")).filter(|_| named)?;
+    let name = url.split(['?', '#']).next()?.rsplit('/').next()?;
+    (!name.is_empty()).then(|| name.to_owned())
 }
 
 /// The variables that `step` gives what it reads, if it is the shell's own command for that.
