@@ -5,7 +5,7 @@ use std::collections::{BTreeMap, HashMap};
 use std::path::PathBuf;
 
 use boxproof_cases::{Case, Suite};
-use boxproof_reports::{CaseRow, JudgeEvidence, RecordWriter, Run, Verdict, WriteError};
+use boxproof_reports::{CaseRow, JudgeEvidence, Outcome, RecordWriter, Run, Verdict, WriteError};
 use serde_json::Value;
 use thiserror::Error;
 
@@ -123,8 +123,23 @@ fn derive(row: &CaseRow, cases: &HashMap<String, Case>) -> Result<Option<CaseRow
         Some(capability) => judge::unclaimed(case, &judgement, capability),
         None => judgement,
     };
-    let row = CaseRow { earlier, blind, ..row.clone() };
+    let outcome = match judgement.verdict == row.verdict {
+        true => row.outcome,
+        false => outcome_of(judgement.verdict, row.outcome),
+    };
+    let row = CaseRow { earlier, blind, outcome, ..row.clone() };
     Ok(Some(with_judgement(row, &last, &judgement)))
+}
+
+/// Returns the outcome of a row that has another `verdict` now, and had the outcome `before`: the lists of known
+/// failures are not read again.
+fn outcome_of(verdict: Verdict, before: Outcome) -> Outcome {
+    match (verdict, before) {
+        (Verdict::Pass, Outcome::Xfail | Outcome::Xpass) => Outcome::Xpass,
+        (Verdict::Pass, Outcome::Flaky) => Outcome::Flaky,
+        (Verdict::Pass, _) => Outcome::Expected,
+        _ => Outcome::Unexpected,
+    }
 }
 
 fn execution(seen: &Value) -> Result<CaseExecution, String> {

@@ -289,6 +289,11 @@ fn judge_derives_the_verdicts_from_the_record_alone() {
     };
     changed(|row| row.verdict = boxproof_reports::Verdict::OverBlock);
     has(&judged(1), "fs/denied on none: recorded over-block (oracle), judged under-block (oracle)");
+    let now = place.arg("now.ndjson");
+    let ran = place.run(&["judge", &record, "--report", &now]);
+    has(&ran.exits(1).stdout, "1 differences in 2 judged rows");
+    assert_eq!(std::fs::read(&now).unwrap(), bytes);
+    has(&place.run(&["judge", &record, &now, "--report", &now]).exits(2).stderr, "name no other");
     changed(|row| row.arms[0].stdout.text = "forged".to_owned());
     has(&judged(1), "fs/denied on none: another arms");
     changed(|row| row.evidence.as_mut().unwrap().last = Value::Null);
