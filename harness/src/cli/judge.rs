@@ -62,10 +62,7 @@ fn target(path: &Path) -> Result<OutputTarget, CliFailure> {
 
 /// Judges the record at `path` again, prints what differs, and writes the new record to `report`. Returns
 /// how many rows were judged, and how many differences there are.
-fn judge_one(
-    path: &Path,
-    report: Option<&mut OutputTarget>,
-) -> Result<(usize, usize), CliFailure> {
+fn judge_one(path: &Path, report: Option<&mut OutputTarget>) -> Result<(usize, usize), CliFailure> {
     let fault =
         |why: &dyn std::fmt::Display| CliFailure::usage(format!("{}: {why}", path.display()));
     let mut bytes = Vec::new();

@@ -213,6 +213,7 @@ impl<'a> FailureAnalysis<'a> {
                 || self.is_only_a_warning(&lines, at) && !fault!("explain.warnings")
                 || cause::is_shown(&deciders, after_shell(line), on_stderr)
                 || self.is_gone_on_after(&lines, at)
+                || self.is_of_another_recipe(line)
             {
                 continue;
             }

@@ -621,6 +621,8 @@ mod tests {
     #[case("v=$(a); v=${v:-1}; b $v", 1, "b|")]
     #[case("v=$(a); b ${v:-1}", 1, "b|")]
     #[case("v=$(a 2>/dev/null); v=${v:-1.0}; [ \"$v\" = 2 ]", 1, "[|")]
+    #[case("v=$(a); : ${v:=1}; b $v", 1, "b|")]
+    #[case("a -o f1; echo x > f1; b f1", 1, "b|echo")]
     #[case("v=$(a); b ${v:-}", 1, "b| a")]
     #[case("r=0; a || r=1; b; exit $r", 1, "exit|  a")]
     #[case("r=0; a || r=$?; b; exit $r", 1, "exit|  a")]

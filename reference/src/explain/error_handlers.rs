@@ -12,12 +12,30 @@ const TELLING: usize = 6;
 /// The letters of one that is a whole line.
 const SHORTEST: usize = 3;
 
-/// The beginnings of handlers: a file that a test does not find, an exception in Python, of languages with
-/// braces, in Ruby, a rejected promise, an error that a callback is given, one that is a value, and what is done
-/// where a call fails.
+/// The beginnings of handlers.
 static BEGINNING: LazyLock<Option<Regex>> = LazyLock::new(|| {
     Regex::new(
-        r"\bexcept\b[^:\n]*:|\bif not os\.(?:path\.)?(?:access|exists|isfile|isdir)\([^\n]*\):|\bif\s*\(\s*!\s*(?:fs\.)?existsSync\([^{};\n]*\)\s*\{|\bif [^:\n]*\breturncode\b[^:\n]*:|\bif\s*\(\s*err?(?:or)?\s*\)\s*\{?|\bif\s*\(\s*e\s*\)\s*\{?|\bcatch\s*(?:\([^()]*\)\s*)?\{|\brescue\b(?:[ \t]+[A-Z][[:word:]:, ]*)?(?:[ \t]*=>[ \t]*[[:word:]]+)?|\.catch\(|\b[[:word:]]+ !=? nil \{|\b(?:or|\|\|)\s+|\|\|\s*|\bsuppress\([^()]*\):?|=>\s*\{\s*\}|\bfunction\s*\([[:word:]]*\)\s*\{\s*\}",
+        r#"(?x)
+          \bexcept\b[^:\n]*:
+        # A file that a test does not find, and the status of a program.
+        | \bif\ not\ os\.(?:path\.)?(?:access|exists|isfile|isdir)\([^\n]*\):
+        | \bif\s*\(\s*!\s*(?:fs\.)?existsSync\([^{};\n]*\)\s*\{
+        | \bif\ [^:\n]*\breturncode\b[^:\n]*:
+        # An error that a callback is given, and one that is a value.
+        | \bif\s*\(\s*(?:e|err?|error)\s*\)\s*\{?
+        | \b[[:word:]]+\ !=?\ nil\ \{
+        # Exceptions of languages with braces, and of Ruby.
+        | \bcatch\s*(?:\([^()]*\)\s*)?\{
+        | \brescue\b(?:[\ \t]+[A-Z][[:word:]:,\ ]*)?(?:[\ \t]*=>[\ \t]*[[:word:]]+)?
+        # Promises, events, and callbacks that do nothing.
+        | \.catch\(
+        | \.on(?:ce)?\(\s*['"]error['"]\s*,
+        | =>\s*\{\s*\}
+        | \bfunction\s*\([[:word:]]*\)\s*\{\s*\}
+        # What is done where a call fails.
+        | \b(?:or|\|\|)\s+
+        | \|\|\s*
+        | \bsuppress\([^()]*\):?"#,
     )
     .ok()
 });
@@ -147,6 +165,7 @@ fn guarded<'a>(code: &'a str, start: usize, opening: &str) -> &'a str {
     let before = &code[..start];
     let begin = match opening.trim_start() {
         it if it.contains("returncode") => before.rfind("run("),
+        it if it.starts_with(".on") => Some(made_at(before)),
         it if it.starts_with("if") && it.contains(['.', '!']) => {
             return &code[start..start + opening.len()];
         }
@@ -162,6 +181,18 @@ fn guarded<'a>(code: &'a str, start: usize, opening: &str) -> &'a str {
     begin.map_or("", |begin| &before[begin..])
 }
 
+/// Returns where the object at the end of `before` is made: its assignment, or its own statement.
+fn made_at(before: &str) -> usize {
+    let is_name = |c: char| c.is_alphanumeric() || c == '_';
+    let name = before.rsplit(|c| !is_name(c)).next().unwrap_or_default();
+    let assigned = || {
+        let mut found = ASSIGNED.as_ref()?.captures_iter(before);
+        found.find(|found| &found[1] == name)?.get(0).map(|at| at.start())
+    };
+    let own = before.trim_end().rfind([';', '\n']).map_or(0, |at| at + 1);
+    assigned().unwrap_or(own)
+}
+
 /// Returns the handler that begins at `start`, and whose first words end at `end`.
 fn body(code: &str, start: usize, end: usize) -> &str {
     let rest = &code[end..];
@@ -174,7 +205,7 @@ fn body(code: &str, start: usize, end: usize) -> &str {
     if opening.starts_with("suppress") || opening.ends_with('}') {
         return "";
     }
-    if opening.ends_with(['{', '(']) {
+    if opening.ends_with(['{', '(', ',']) {
         let close = closing(rest, 1);
         return &rest[..close];
     }

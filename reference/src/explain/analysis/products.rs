@@ -10,7 +10,7 @@ use super::{AccessKind, FailureAnalysis, RunDenial, strip};
 
 impl FailureAnalysis<'_> {
     /// Returns whether `stderr` tells of nothing but files that are not there, and each was to be made by another
-    /// command of the line, which says nothing, for those that decided.
+    /// command of the line, which says nothing but that it reached no host, for those that decided.
     pub(super) fn lacks_products(&self, stderr: &str) -> bool {
         let program = |line: &str| line.split([':', ' ']).next().unwrap_or_default().to_owned();
         let told = || stderr.lines().filter(|line| !line.trim().is_empty());
@@ -22,9 +22,17 @@ impl FailureAnalysis<'_> {
             complaint.class == RefusalClass::Missing
                 && complaint.paths.first().is_some_and(|path| self.was_to_be_made(path))
         };
-        !complaints.is_empty()
+        let feeders = self.deciders().feeders;
+        // The command that was to make it may say that it reached no host.
+        let is_offline = |speaker: &str, complaint: &message::RefusalMessage| {
+            complaint.class == RefusalClass::Network
+                && feeders.iter().any(|step| step.program() == speaker)
+        };
+        complaints.iter().any(|(_, complaint)| lacks(complaint))
             && told().all(is_of_same)
-            && complaints.iter().all(|(_, complaint)| lacks(complaint))
+            && complaints
+                .iter()
+                .all(|(speaker, complaint)| lacks(complaint) || is_offline(speaker, complaint))
     }
 
     /// Returns whether `path` is not there, and a command that made the input of those that decided was to make it.

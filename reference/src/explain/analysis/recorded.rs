@@ -136,7 +136,8 @@ impl FailureAnalysis<'_> {
             Some(_) => about.any(|at| {
                 let warns = cause::warns(output[at]) && cause::gives_verdict(&shown);
                 let goes_on = || !silent && self.is_gone_on_after(output, at);
-                !warns && !cause::is_passed_over(output, at) && !goes_on()
+                let is_elsewhere = || self.is_of_another_recipe(output[at]);
+                !warns && !cause::is_passed_over(output, at) && !goes_on() && !is_elsewhere()
             }),
             None => {
                 let is_bare = || stdout.trim().is_empty();

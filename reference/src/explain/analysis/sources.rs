@@ -5,9 +5,11 @@ use std::path::PathBuf;
 
 use super::super::errno_messages::RefusalClass;
 use super::super::error_handlers::ErrorHandlers;
-use super::super::script::ScriptCommand;
-use super::super::{download, operation, silent_commands};
-use super::{AccessKind, DecidingCommands, FailureAnalysis, RunDenial, ends, of_line, resolve};
+use super::super::script::{self, ScriptCommand};
+use super::super::{deciding_commands, download, operation, silent_commands};
+use super::{
+    AccessKind, DecidingCommands, FailureAnalysis, RunDenial, cause, ends, of_line, resolve,
+};
 
 /// The files that are read of one run.
 const MOST: usize = 8;
@@ -126,15 +128,47 @@ impl FailureAnalysis<'_> {
 
     /// Returns the recipe in `text` that make says has failed, where what it said is cut off.
     fn failed_recipe<'t>(&self, text: &'t str) -> Option<&'t str> {
+        let stderr = ends(self.run.stderr.unwrap_or_default());
+        self.gives_no_reason(&stderr).then(|| self.told_recipe(text)).flatten()
+    }
+
+    /// Returns the recipe in `text` that make says has failed.
+    fn told_recipe<'t>(&self, text: &'t str) -> Option<&'t str> {
         let stdout = ends(self.run.stdout);
         let stderr = ends(self.run.stderr.unwrap_or_default());
-        if !self.gives_no_reason(&stderr) {
-            return None;
-        }
         let number =
             stdout.lines().chain(stderr.lines()).filter_map(download::recipe_line).next_back()?;
         let recipe = text.lines().nth(number.checked_sub(1)?)?.strip_prefix('\t')?;
         Some(recipe.trim_start_matches(['@', '+', '-']))
+    }
+
+    /// Returns whether `line` is a message of a program that a recipe runs, and make says that another recipe has
+    /// failed, in which no program runs others.
+    pub(super) fn is_of_another_recipe(&self, line: &str) -> bool {
+        if !self.runs(&["make", "gmake"]) {
+            return false;
+        }
+        let texts = self.source_texts().into_iter();
+        let mut recipes = texts.filter(|(kind, _)| *kind == SourceKind::Recipe);
+        recipes.any(|(_, text)| {
+            let Some(recipe) = self.told_recipe(&text).filter(|it| !it.ends_with('\\')) else {
+                return false;
+            };
+            let script = script::parse(recipe);
+            let mut steps = Vec::new();
+            deciding_commands::collect(&script, &mut steps);
+            let others = text.lines().filter_map(|line| line.strip_prefix('\t'));
+            let speaks = |line_of: &str| {
+                let script = script::parse(line_of.trim_start_matches(['@', '+', '-']));
+                let mut steps = Vec::new();
+                deciding_commands::collect(&script, &mut steps);
+                steps.iter().any(|step| cause::speaks(step, line))
+            };
+            !steps.is_empty()
+                && steps.iter().all(|step| cause::is_plain(step))
+                && !speaks(recipe)
+                && others.into_iter().any(speaks)
+        })
     }
 
     /// Returns the denial of a read of `path`, if the host has it.

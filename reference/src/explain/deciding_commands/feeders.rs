@@ -122,7 +122,7 @@ pub(super) fn feed<'a>(
                 waits && background.iter().any(|job| std::ptr::eq(*job, *other))
             };
             let is_new_input = || {
-                works_with(one, other) && !has_default(one, other, all)
+                works_with(one, other) && !is_replaced(one, other, all)
                     || is_sourced(one, other, all)
             };
             if new && (is_new_input() || guards_one() || is_awaited()) {
@@ -159,18 +159,18 @@ fn collect_printing<'a>(script: &'a ShellScript, found: &mut Vec<&'a ScriptComma
             continue;
         }
         let next = script.parts.get(at + 1);
-        let is_replaced =
+        let has_other =
             *joint == CommandConnector::Or && next.is_some_and(|(node, _)| prints(node));
-        if !is_replaced {
+        if !has_other {
             collect_parts(&script.parts[begin..=at], found);
         }
         begin = at + 1;
     }
 }
 
-/// Returns whether `other` sets a variable that `one` uses, and something else stands in its place where it has no
-/// value.
-fn has_default(one: &ScriptCommand, other: &ScriptCommand, all: &[&ScriptCommand]) -> bool {
+/// Returns whether `other` sets a variable that `one` uses or makes a file that it reads, and something else stands in
+/// its place: a default of the variable where it has no value, or what is printed into the file.
+fn is_replaced(one: &ScriptCommand, other: &ScriptCommand, all: &[&ScriptCommand]) -> bool {
     let at = |step: &ScriptCommand| all.iter().position(|it| std::ptr::eq(*it, step));
     let Some((from, to)) = at(other).zip(at(one)).filter(|(from, to)| from < to) else {
         return false;
@@ -179,17 +179,31 @@ fn has_default(one: &ScriptCommand, other: &ScriptCommand, all: &[&ScriptCommand
         let form = format!("${{{name}:-");
         word.split_once(&form).is_some_and(|(_, rest)| !rest.starts_with('}'))
     };
+    let between = &all[from + 1..to];
+    let made = other.words.iter().skip(1).chain(&other.files);
+    let is_printed = |file: &String| {
+        let prints = |step: &&&ScriptCommand| ["echo", "printf"].contains(&step.program());
+        between.iter().filter(prints).any(|step| step.files.contains(file))
+    };
+    let is_read = |file: &&String| one.words.iter().skip(1).chain(&one.files).any(|it| it == *file);
+    if made.filter(is_read).any(is_printed) {
+        return true;
+    }
     other.sets.iter().any(|name| {
+        let given = format!("${{{name}:=");
+        let gives = |step: &ScriptCommand| step.words.iter().any(|word| word.contains(&given));
         let sets = |step: &ScriptCommand| {
             step.sets.contains(name) && step.values.iter().any(|value| defaulted(name, value))
         };
-        all[from + 1..to].iter().any(|step| sets(step))
+        between.iter().any(|step| sets(step) || gives(step))
             || one.words.iter().chain(&one.values).any(|word| defaulted(name, word))
     })
 }
 
 fn works_with(one: &ScriptCommand, other: &ScriptCommand) -> bool {
-    let words = || one.words.iter().skip(1).chain(&one.files);
+    // What is printed needs no file.
+    let prints = ["echo", "printf"].contains(&one.program());
+    let words = || one.words.iter().skip(1).chain(one.files.iter().filter(|_| !prints));
     let used = || words().chain(&one.values);
     let mut inner = Vec::new();
     one.inner.iter().for_each(|line| collect_printing(line, &mut inner));
