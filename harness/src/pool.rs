@@ -2,11 +2,12 @@
 //! by workers and signals; a worker that holds a job for too long is killed. Main function:
 //! [`run`].
 
+mod child_changes;
 mod connection;
 mod loss;
 
 use std::collections::{HashMap, HashSet};
-use std::io::{self, Read};
+use std::io;
 use std::ops::ControlFlow;
 use std::os::fd::{AsFd, AsRawFd, BorrowedFd, RawFd};
 use std::os::unix::net::UnixStream;
@@ -17,16 +18,18 @@ use nix::poll::{PollFd, PollFlags, PollTimeout, poll};
 use nix::sys::resource::{Resource, getrlimit};
 use nix::sys::signal::Signal;
 use nix::unistd::{Pid, getpid};
-use signal_hook::{SigId, low_level};
 
 use crate::case_pair::CasePair;
 use crate::execution::{ExecutedArm, GatheredArms};
 use crate::schedule::SharedState;
 use crate::worker::{WorkerContext, live};
 use crate::{sweep, sys, termination};
+use child_changes::ChildChanges;
 use connection::{BrokenLine, WorkerLine, WorkerMessage};
 use loss::{WorkerLoss, end};
 
+/// The time after which an arm that is taken to use the CPU is taken to wait: another begins beside it.
+const LINGERING: Duration = Duration::from_secs(3);
 /// The number of times that a worker may die on a job before the job is given up.
 const LIVES: usize = 2;
 /// The most arms that wait at the same time; each is a process that sleeps.
@@ -89,6 +92,7 @@ struct HeldJob {
     job: usize,
     /// True if it has not yet begun to wait.
     starting: bool,
+    begun: Instant,
     /// The time at which it counts as one that never ends.
     deadline: Instant,
 }
@@ -138,42 +142,19 @@ fn stands_still(worker: &WorkerProcess) -> bool {
     sys::stands_still(worker.pid).unwrap_or(false)
 }
 
-/// Tells when a child has been stopped, while this lives.
-struct ChildChanges {
-    line: UnixStream,
-    id: SigId,
-    /// Both ends.
-    ends: [RawFd; 2],
-}
-
-impl ChildChanges {
-    fn watch() -> io::Result<Self> {
-        let (line, write) = UnixStream::pair()?;
-        line.set_nonblocking(true)?;
-        let ends = [line.as_raw_fd(), write.as_raw_fd()];
-        let id = low_level::pipe::register(Signal::SIGCHLD as i32, write)?;
-        Ok(Self { line, id, ends })
-    }
-
-    /// Returns whether something has changed since the last call.
-    fn came(&self) -> bool {
-        let mut line = &self.line;
-        let mut came = false;
-        while matches!(line.read(&mut [0; 64]), Ok(1..)) {
-            came = true;
-        }
-        came
-    }
-}
-
-impl Drop for ChildChanges {
-    fn drop(&mut self) {
-        low_level::unregister(self.id);
+impl WorkerProcess {
+    /// Returns when its job will have been taken for one that waits, if it is not a waiting one from the start.
+    fn lingers_from(&self) -> Option<Instant> {
+        self.job.filter(|_| !self.waits).map(|held| held.begun + LINGERING)
     }
 }
 
 struct WorkerPool<'a> {
     birthright: &'a WorkerContext<'a>,
+    /// The number of jobs at once that use the CPU.
+    slots: usize,
+    /// The most workers for these: as many may linger as compute.
+    most: usize,
     /// Descriptors of this process that no worker needs.
     ends: [RawFd; 2],
     workers: Vec<WorkerProcess>,
@@ -199,8 +180,12 @@ impl<'a> WorkerPool<'a> {
         }
         queues[1].sort_by_key(|at| jobs[*at].weight);
         let (busy, waiting) = (queues[0].len().min(slots.max(1)), queues[1].len().min(wide()));
+        let slots = slots.max(1);
         let mut pool = Self {
             birthright,
+            slots,
+            // One job at a time is one at a time.
+            most: if slots > 1 { 2 * slots } else { 1 },
             ends,
             workers: Vec::new(),
             born: 0,
@@ -271,10 +256,31 @@ impl<'a> WorkerPool<'a> {
         Ok(())
     }
 
+    /// Returns the number of jobs that use the CPU, as far as is known.
+    fn computing(&self, now: Instant) -> usize {
+        let from = self.workers.iter().filter_map(WorkerProcess::lingers_from);
+        from.filter(|from| now < *from).count()
+    }
+
+    /// Makes another worker where jobs that were to use the CPU linger, so that these hold up no others.
+    fn relieve(&mut self, now: Instant) {
+        let own: Vec<&WorkerProcess> = self.workers.iter().filter(|worker| !worker.waits).collect();
+        let is_short = own.iter().all(|worker| worker.job.is_some())
+            && self.computing(now) < self.slots
+            && own.len() < self.most
+            && !self.queues[0].is_empty();
+        if is_short && self.spawn_worker(false).is_err() {
+            self.most = 0;
+        }
+    }
+
     /// Gives every idle worker something to do, if its pool has something that may run now.
     fn hand_out(&mut self) -> io::Result<()> {
+        let now = Instant::now();
+        self.relieve(now);
         for at in 0..self.workers.len() {
-            if self.workers[at].job.is_some() {
+            let is_full = !self.workers[at].waits && self.computing(now) >= self.slots;
+            if self.workers[at].job.is_some() || is_full {
                 continue;
             }
             let starting = |worker: &&WorkerProcess| worker.job.is_some_and(|held| held.starting);
@@ -285,8 +291,9 @@ impl<'a> WorkerPool<'a> {
             let Some(job) = self.next(waits) else { continue };
             let exclusive = &self.birthright.order.jobs[job].exclusive;
             self.held.extend(exclusive);
-            let deadline = Instant::now() + self.birthright.order.patience(job);
-            self.workers[at].job = Some(HeldJob { job, starting: waits, deadline });
+            let begun = Instant::now();
+            let deadline = begun + self.birthright.order.patience(job);
+            self.workers[at].job = Some(HeldJob { job, starting: waits, begun, deadline });
             self.workers[at].line.hand_out(job)?;
         }
         Ok(())
@@ -305,7 +312,9 @@ impl<'a> WorkerPool<'a> {
     fn wait(&mut self, changes: BorrowedFd<'_>) -> io::Result<()> {
         let asked = Instant::now();
         let deadlines = self.workers.iter().filter_map(|worker| worker.job);
-        let next = deadlines.map(|held| held.deadline.saturating_duration_since(asked)).min();
+        let lingering = self.workers.iter().filter_map(WorkerProcess::lingers_from);
+        let moments = deadlines.map(|held| held.deadline).chain(lingering.filter(|at| *at > asked));
+        let next = moments.map(|at| at.saturating_duration_since(asked)).min();
         let patience = next.unwrap_or(TICK).min(TICK) + Duration::from_millis(1);
         let own = termination::descriptor().into_iter().chain([changes]);
         let busy = self.workers.iter().filter(|worker| worker.job.is_some());

@@ -231,3 +231,25 @@ fn what_waits_does_not_wait_for_what_waits() {
     let passed = rows.values().filter(|[verdict, ..]| verdict == "pass").count();
     assert_eq!(passed, ALL, "{rows:?}");
 }
+
+/// Two cases hold both slots until a third one was run.
+#[test]
+fn what_takes_long_is_taken_to_wait() {
+    let case = |act: &str| {
+        format!(
+            "act: {{sh: '{act}'}}\nexpect: {{allowed: {{}}}}\n\
+             control: {{none: it takes as long there}}\ntimeout_ms: 60000\n"
+        )
+    };
+    let (one, other) = (case("cat $TEST/one"), case("cat $TEST/other"));
+    let last = case(": > $TEST/one; : > $TEST/other");
+    let corpus = Corpus::new(&[("a", &one), ("b", &other), ("c", &last)]);
+    for name in ["one", "other"] {
+        nix::unistd::mkfifo(&corpus.path(name), nix::sys::stat::Mode::S_IRWXU).unwrap();
+    }
+    let mut command = corpus.command();
+    command.args(["--jobs", "2"]);
+    for (case, [verdict, _, message]) in corpus.run(command) {
+        assert_eq!(verdict, "pass", "{case}: {message}");
+    }
+}
