@@ -122,6 +122,21 @@ pub(crate) fn outlasting(run_id: &str) -> Vec<Pid> {
     lasting(|| carrying(run_id))
 }
 
+/// Kills the processes that carry `nonce`, but this one, and waits for their end as long as one may take.
+pub(crate) fn end_carrying(nonce: &str) {
+    let others = || -> Vec<Pid> {
+        let found = lifeline::carrying_nonce(nonce).into_iter();
+        found.filter(|pid| *pid != getpid()).collect()
+    };
+    let found = others();
+    for pid in &found {
+        let _ = kill(*pid, Signal::SIGKILL);
+    }
+    if !found.is_empty() {
+        let _ = lasting(others);
+    }
+}
+
 /// Returns those processes that `look` finds and that do not end within the time that a process may
 /// take.
 fn lasting(look: impl Fn() -> Vec<Pid>) -> Vec<Pid> {

@@ -9,6 +9,7 @@ use crate::arm_context::ArmContext;
 use crate::backend::{Backend, LaunchPlan};
 use crate::execution::ArmKind;
 use crate::names::ArmNames;
+use crate::sweep;
 use crate::workspace::ArmWorkspace;
 
 /// One arm, rendered.
@@ -63,6 +64,29 @@ pub fn token(variable: &str) -> String {
     format!("@boxproof-{variable}@")
 }
 
+/// The processes that a fixture left running, of an arm that is laid out and not executed: they end with this.
+struct PreparedProcesses {
+    nonce: String,
+}
+
+impl Drop for PreparedProcesses {
+    fn drop(&mut self) {
+        sweep::end_carrying(&self.nonce);
+    }
+}
+
+/// Lays out `case` for `context`, until the second value is dropped.
+fn lay_out(
+    case: &Case,
+    context: &ArmContext<'_>,
+) -> Result<(ArmWorkspace, Option<PreparedProcesses>), String> {
+    let root = context.directory.join(ArmNames::for_run(context.run_id).root);
+    let workspace = ArmWorkspace::lay_out(case, &root, context.probe, context.run_id)?;
+    let nonce = workspace.nonce.clone();
+    let left = case.prepare.is_some().then_some(PreparedProcesses { nonce });
+    Ok((workspace, left))
+}
+
 /// Renders the question of `case`: the values of the variables, and the request.
 ///
 /// # Errors
@@ -71,8 +95,7 @@ pub fn render_question(
     case: &Case,
     context: &ArmContext<'_>,
 ) -> Result<(RenderedArm, String), RenderError> {
-    let root = context.directory.join(ArmNames::for_run(context.run_id).root);
-    let workspace = ArmWorkspace::lay_out(case, &root, context.probe, context.run_id)?;
+    let (workspace, _left) = lay_out(case, context)?;
     let request = super::query::request(&[case], &workspace)?;
     Ok((RenderedArm { vars: workspace.vars.clone(), steps: Vec::new() }, request))
 }
@@ -89,8 +112,7 @@ pub fn render(
     context: &ArmContext<'_>,
     uid: u32,
 ) -> Result<RenderedArm, RenderError> {
-    let root = context.directory.join(ArmNames::for_run(context.run_id).root);
-    let mut workspace = ArmWorkspace::lay_out(case, &root, context.probe, context.run_id)?;
+    let (mut workspace, _left) = lay_out(case, context)?;
     for name in LATE.into_iter().filter(|name| case.uses(name)) {
         workspace.vars.set(name, token(name));
     }

@@ -287,6 +287,9 @@ fn what_has_no_script_is_told(#[case] args: &[&str], #[case] code: i32, #[case] 
 
 /// The whole corpus against no sandbox: every case has a script that a shell can read, or says why
 /// it has none.
+/// The run of the test below, and of no other one.
+const RUN: &str = "bxscripts";
+
 #[test]
 fn every_case_has_a_script_or_says_why_not() {
     let suite = Suite::embedded().unwrap();
@@ -313,7 +316,7 @@ fn every_case_has_a_script_or_says_why_not() {
         let context = ArmContext {
             directory: directory.path(),
             probe: Path::new(BOXPROOF),
-            run_id: "bxtest",
+            run_id: RUN,
             boss: None,
             own_mounts: false,
         };
@@ -339,9 +342,18 @@ fn every_case_has_a_script_or_says_why_not() {
         written += 1;
         texts.push((case, text));
     }
+    assert_eq!(processes_of(RUN), Vec::<String>::new());
     are_read(&place, &texts);
     // A case about times, terminals or hosts has none.
     assert!(written >= 3 * without && without > 0, "{written} scripts, {without} without");
+}
+
+/// Lists the command lines that have a nonce of the run in them.
+fn processes_of(run_id: &str) -> Vec<String> {
+    let entries = std::fs::read_dir("/proc").unwrap().filter_map(Result::ok);
+    let lines = entries.filter_map(|entry| std::fs::read(entry.path().join("cmdline")).ok());
+    let lines = lines.map(|line| String::from_utf8_lossy(&line).replace('\0', " "));
+    lines.filter(|line| line.contains(&format!("{run_id}-"))).collect()
 }
 
 /// Cases of every kind that shipped backends fail.
