@@ -4,6 +4,9 @@
 use super::super::script::{CommandConnector, ScriptCommand, ScriptNode, ShellScript};
 use super::{DecidingCommands, collect, collect_parts, own_of};
 
+/// Programs that show their arguments.
+const PRINTING: [&str; 2] = ["echo", "printf"];
+
 /// An assignment, and a command whose status decides whether it is made.
 type GuardedAssignment<'a> = (&'a ScriptCommand, &'a ScriptCommand);
 
@@ -121,10 +124,9 @@ pub(super) fn feed<'a>(
                 let waits = one.program() == "wait" && one.words.len() > 1;
                 waits && background.iter().any(|job| std::ptr::eq(*job, *other))
             };
-            let is_new_input = || {
-                works_with(one, other) && !is_replaced(one, other, all)
-                    || is_sourced(one, other, all)
-            };
+            let is_replaced = || has_default(one, other, all) || is_printed_anew(one, other, all);
+            let is_new_input =
+                || works_with(one, other) && !is_replaced() || is_sourced(one, other, all);
             if new && (is_new_input() || guards_one() || is_awaited()) {
                 found.feeders.push(other);
             }
@@ -151,7 +153,7 @@ pub(super) fn feed<'a>(
 fn collect_printing<'a>(script: &'a ShellScript, found: &mut Vec<&'a ScriptCommand>) {
     let prints = |node: &ScriptNode| {
         matches!(node, ScriptNode::Step(step)
-            if ["echo", "printf"].contains(&step.program()) && step.words.len() > 1 && !step.to_stderr)
+            if PRINTING.contains(&step.program()) && step.words.len() > 1 && !step.to_stderr)
     };
     let mut begin = 0;
     for (at, (_, joint)) in script.parts.iter().enumerate() {
@@ -168,41 +170,50 @@ fn collect_printing<'a>(script: &'a ShellScript, found: &mut Vec<&'a ScriptComma
     }
 }
 
-/// Returns whether `other` sets a variable that `one` uses or makes a file that it reads, and something else stands in
-/// its place: a default of the variable where it has no value, or what is printed into the file.
-fn is_replaced(one: &ScriptCommand, other: &ScriptCommand, all: &[&ScriptCommand]) -> bool {
+/// Returns the commands of `all` that run behind `other` and before `one`; none if `one` is the first of both.
+fn between<'a, 'b>(
+    one: &ScriptCommand,
+    other: &ScriptCommand,
+    all: &'b [&'a ScriptCommand],
+) -> Option<&'b [&'a ScriptCommand]> {
     let at = |step: &ScriptCommand| all.iter().position(|it| std::ptr::eq(*it, step));
-    let Some((from, to)) = at(other).zip(at(one)).filter(|(from, to)| from < to) else {
-        return false;
-    };
-    let defaulted = |name: &String, word: &String| {
+    all.get(at(other)? + 1..at(one)?)
+}
+
+/// Returns whether `other` sets a variable that `one` uses, and the variable has a default where that gives it no
+/// value.
+fn has_default(one: &ScriptCommand, other: &ScriptCommand, all: &[&ScriptCommand]) -> bool {
+    let Some(between) = between(one, other, all) else { return false };
+    let uses_default = |name: &String, word: &String| {
         let form = format!("${{{name}:-");
         word.split_once(&form).is_some_and(|(_, rest)| !rest.starts_with('}'))
     };
-    let between = &all[from + 1..to];
-    let made = other.words.iter().skip(1).chain(&other.files);
-    let is_printed = |file: &String| {
-        let prints = |step: &&&ScriptCommand| ["echo", "printf"].contains(&step.program());
-        between.iter().filter(prints).any(|step| step.files.contains(file))
-    };
-    let is_read = |file: &&String| one.words.iter().skip(1).chain(&one.files).any(|it| it == *file);
-    if made.filter(is_read).any(is_printed) {
-        return true;
-    }
     other.sets.iter().any(|name| {
         let given = format!("${{{name}:=");
-        let gives = |step: &ScriptCommand| step.words.iter().any(|word| word.contains(&given));
-        let sets = |step: &ScriptCommand| {
-            step.sets.contains(name) && step.values.iter().any(|value| defaulted(name, value))
+        let sets_default = |step: &&ScriptCommand| {
+            step.words.iter().any(|word| word.contains(&given))
+                || step.sets.contains(name)
+                    && step.values.iter().any(|value| uses_default(name, value))
         };
-        between.iter().any(|step| sets(step) || gives(step))
-            || one.words.iter().chain(&one.values).any(|word| defaulted(name, word))
+        between.iter().any(sets_default)
+            || one.words.iter().chain(&one.values).any(|word| uses_default(name, word))
     })
 }
 
+/// Returns whether `other` makes a file that `one` reads, and something is printed into the file since.
+fn is_printed_anew(one: &ScriptCommand, other: &ScriptCommand, all: &[&ScriptCommand]) -> bool {
+    let Some(between) = between(one, other, all) else { return false };
+    let is_read = |file: &&String| one.words.iter().skip(1).chain(&one.files).any(|it| it == *file);
+    let is_printed = |file: &String| {
+        between.iter().any(|step| PRINTING.contains(&step.program()) && step.files.contains(file))
+    };
+    other.words.iter().skip(1).chain(&other.files).filter(is_read).any(is_printed)
+}
+
+/// Returns whether `one` uses what `other` makes: its output, a file, a descriptor or a variable.
 fn works_with(one: &ScriptCommand, other: &ScriptCommand) -> bool {
     // What is printed needs no file.
-    let prints = ["echo", "printf"].contains(&one.program());
+    let prints = PRINTING.contains(&one.program());
     let words = || one.words.iter().skip(1).chain(one.files.iter().filter(|_| !prints));
     let used = || words().chain(&one.values);
     let mut inner = Vec::new();
