@@ -20,21 +20,22 @@ pub(super) struct GitHistory {
 }
 
 /// The repository at `found`: its directory, or a pointer, its target and the common directory.
-/// None if it is not plain that they belong together: then all of it stays closed.
+/// None if it is not plain that they belong together, or a part cannot be looked at: then all of it
+/// stays closed.
 pub(super) fn git_history(found: &[ExistingPath]) -> Option<GitHistory> {
     let mut history = GitHistory::default();
     match found {
         [directory] if directory.directory && directory.links.is_empty() => {
-            history.hold(&directory.real);
+            history.hold(&directory.real)?;
         }
         [pointer, directory, common] if is_worktree(pointer, directory, common) => {
             history.held.push(pointer.clone());
-            history.hold(&common.real);
+            history.hold(&common.real)?;
             history.opened.extend([common.clone(), directory.clone()]);
         }
         [pointer, directory] if is_submodule(pointer, directory) => {
             history.held.push(pointer.clone());
-            history.hold(&directory.real);
+            history.hold(&directory.real)?;
             history.opened.push(directory.clone());
         }
         _ => return None,
@@ -67,45 +68,53 @@ fn is_repository(directory: &Path) -> bool {
 }
 
 impl GitHistory {
-    fn hold(&mut self, git: &Path) {
-        self.hold_names(git);
-        for module in directories(&git.join("modules")).into_iter().flat_map(|one| modules(&one)) {
-            self.hold_names(&module);
+    /// Holds what steers the repository at `git`. None if a part of it cannot be looked at.
+    fn hold(&mut self, git: &Path) -> Option<()> {
+        self.hold_names(git)?;
+        self.hold_modules(&git.join("modules"))?;
+        for worktree in directories(&git.join("worktrees"))? {
+            self.hold_names(&worktree)?;
+            self.hold_modules(&worktree.join("modules"))?;
         }
-        for worktree in directories(&git.join("worktrees")) {
-            self.hold_names(&worktree);
-        }
+        Some(())
     }
 
-    fn hold_names(&mut self, git: &Path) {
+    fn hold_names(&mut self, git: &Path) -> Option<()> {
         let steers = STEERS.into_iter().filter(|name| !dropped!("git-steering", name));
         for path in steers.map(|name| git.join(name)) {
             match paths::find(&path) {
                 Some(found) => self.held.push(found),
-                None => self.missing.extend(paths::missing(&path)),
+                None => self.missing.push(paths::missing(&path)?),
             }
         }
+        Some(())
     }
-}
 
-/// The repositories at and below `directory`; a submodule's name may have slashes.
-fn modules(directory: &Path) -> Vec<PathBuf> {
-    match directory.join("HEAD").exists() {
-        true => {
-            let inner = directories(&directory.join("modules"));
-            let inner = inner.iter().flat_map(|one| modules(one));
-            std::iter::once(directory.to_owned()).chain(inner).collect()
+    /// Holds what steers the repositories below `directory`; a submodule's name may have slashes. A repository
+    /// of which a part was moved away is one, too.
+    fn hold_modules(&mut self, directory: &Path) -> Option<()> {
+        for inner in directories(directory)? {
+            if SIGNS.iter().any(|sign| !paths::is_absent(&inner.join(sign))) {
+                self.hold_names(&inner)?;
+            }
+            let deeper = if is_repository(&inner) { inner.join("modules") } else { inner };
+            self.hold_modules(&deeper)?;
         }
-        false => directories(directory).iter().flat_map(|one| modules(one)).collect(),
+        Some(())
     }
 }
 
-fn directories(directory: &Path) -> Vec<PathBuf> {
-    let entries = fs::read_dir(directory).into_iter().flatten().flatten();
-    entries
-        .filter(|entry| entry.file_type().is_ok_and(|kind| kind.is_dir()))
-        .map(|e| e.path())
-        .collect()
+/// Parts by which a repository is known.
+const SIGNS: [&str; 4] = ["HEAD", "config", "objects", "hooks"];
+
+/// Lists the directories in `directory`, none if that is absent; `None` if it cannot be read.
+fn directories(directory: &Path) -> Option<Vec<PathBuf>> {
+    if paths::is_absent(directory) {
+        return Some(Vec::new());
+    }
+    let entries = fs::read_dir(directory).ok()?.collect::<Result<Vec<_>, _>>().ok()?;
+    let is_directory = |entry: &fs::DirEntry| entry.file_type().is_ok_and(|kind| kind.is_dir());
+    Some(entries.iter().filter(|entry| is_directory(entry)).map(fs::DirEntry::path).collect())
 }
 
 #[cfg(test)]
@@ -113,6 +122,8 @@ mod tests {
     use super::super::git::below;
     use super::*;
     use crate::policy::protected_names::ProtectedName;
+    use rstest::rstest;
+    use std::os::unix::fs::PermissionsExt;
 
     const GIT: ProtectedName = ProtectedName { name: ".git", git: true };
 
@@ -169,5 +180,50 @@ mod tests {
         fs::write(git.join("config"), "[core]\n\tworktree = ../../../sub\n").unwrap();
         let history = git_history(&below(&root.join("sub"), &GIT)).unwrap();
         assert_eq!(history.opened[0].real, git);
+    }
+
+    #[rstest]
+    #[case::itself("")]
+    #[case::modules("modules")]
+    #[case::a_module("modules/sub")]
+    #[case::worktrees("worktrees")]
+    #[case::a_worktree("worktrees/w")]
+    #[case::objects("objects")]
+    #[case::info("info")]
+    fn a_repository_stays_closed_where_a_part_cannot_be_looked_at(#[case] part: &str) {
+        let directory = tempfile::tempdir().unwrap();
+        let root = directory.path().canonicalize().unwrap();
+        let git = root.join(".git");
+        repository(&git);
+        repository(&git.join("modules/sub"));
+        fs::create_dir_all(git.join("worktrees/w")).unwrap();
+        fs::create_dir(git.join("info")).unwrap();
+        let set = |mode| {
+            fs::set_permissions(git.join(part), fs::Permissions::from_mode(mode)).unwrap();
+        };
+        let history = || git_history(&below(&root, &GIT));
+        set(0o400);
+        let told = crate::sys::without_capabilities(history).unwrap();
+        set(0o700);
+        assert!(told.is_none());
+        assert!(history().is_some());
+    }
+
+    #[rstest]
+    #[case::of_a_worktree("worktrees/w/modules/sub", None)]
+    #[case::without_its_head("modules/a/sub", Some("HEAD"))]
+    #[case::without_its_objects("modules/a/sub", Some("objects"))]
+    fn every_submodule_is_held(#[case] module: &str, #[case] moved: Option<&str>) {
+        let directory = tempfile::tempdir().unwrap();
+        let root = directory.path().canonicalize().unwrap();
+        repository(&root.join(".git"));
+        let module = root.join(".git").join(module);
+        repository(&module);
+        if let Some(name) = moved {
+            fs::rename(module.join(name), module.join("away")).unwrap();
+        }
+        let history = git_history(&below(&root, &GIT)).unwrap();
+        assert!(history.held.iter().any(|found| found.real == module.join("config")));
+        assert!(history.missing.iter().any(|one| one.real == module.join("hooks")));
     }
 }

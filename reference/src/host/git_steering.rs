@@ -1,6 +1,7 @@
 //! Files in the working tree that a repository's own configuration has a later git run or obey:
 //! hooks, included files, programs of filters, drivers, helpers and aliases. Git itself is not run.
 
+use std::fs;
 use std::path::{Path, PathBuf};
 
 use super::git;
@@ -36,6 +37,8 @@ const HOOKS: [&str; 16] = [
 pub(super) struct SteeringPaths {
     pub(super) there: Vec<ExistingPath>,
     pub(super) missing: Vec<MissingPath>,
+    /// A file below the roots that cannot be looked at.
+    pub(super) closed: Option<PathBuf>,
 }
 
 /// Collects the files below `roots` that the configuration in the git directories `found` names;
@@ -56,7 +59,12 @@ pub(super) fn steering_paths(
 
 impl SteeringPaths {
     fn file(&mut self, file: &Path, tree: &Path, roots: &[PathBuf], depth: usize) {
-        let Some(text) = git::small_file(file) else { return };
+        let Some(text) = git::small_file(file) else {
+            if !paths::is_absent(file) && fs::metadata(file).is_err() {
+                self.shut(file, roots);
+            }
+            return;
+        };
         for setting in git_settings(&text) {
             let GitSetting { section, key, value } = &setting;
             match (section.as_str(), key.as_str()) {
@@ -100,10 +108,19 @@ impl SteeringPaths {
         match paths::find(path) {
             Some(found) if below(&found.real) || linked(&found.links) => self.there.push(found),
             Some(_) => {}
-            None => {
-                let missing = paths::missing(path);
-                self.missing.extend(missing.filter(|m| below(&m.real) || linked(&m.links)));
-            }
+            None => match paths::missing(path) {
+                Some(missing) if below(&missing.real) || linked(&missing.links) => {
+                    self.missing.push(missing);
+                }
+                Some(_) => {}
+                None => self.shut(path, roots),
+            },
+        }
+    }
+
+    fn shut(&mut self, path: &Path, roots: &[PathBuf]) {
+        if roots.iter().any(|root| path.starts_with(root)) {
+            self.closed.get_or_insert_with(|| path.to_owned());
         }
     }
 }
@@ -113,8 +130,8 @@ mod tests {
     use super::*;
     use rstest::rstest;
     use std::ffi::OsStr;
-    use std::fs;
     use std::os::unix::ffi::OsStrExt;
+    use std::os::unix::fs::PermissionsExt;
 
     const CONFIG: &str = "[core]\n\thooksPath = .husky ; ours\n\tfsmonitor = true\n\
         \tsshCommand = \"ssh -F tools/ssh\"\n[include]\n\tpath = ../.gitconf\n\
@@ -144,6 +161,28 @@ mod tests {
         missing.sort();
         assert_eq!(there, [".gitconf", "conv.py", "inner.sh", "tools/clean.sh"]);
         assert_eq!(missing, [".husky", "go.sh", "helper/run", "tools/ssh"]);
+    }
+
+    #[test]
+    fn a_named_file_in_a_directory_that_cannot_be_searched_is_told() {
+        let directory = tempfile::tempdir().unwrap();
+        let root = directory.path().canonicalize().unwrap();
+        fs::create_dir_all(root.join(".git")).unwrap();
+        fs::create_dir_all(root.join("tools/d")).unwrap();
+        fs::write(root.join("tools/d/a.sh"), "").unwrap();
+        fs::write(root.join(".git/config"), "[core]\n\tfsmonitor = sh tools/d/a.sh\n").unwrap();
+        let set = |mode| {
+            fs::set_permissions(root.join("tools"), fs::Permissions::from_mode(mode)).unwrap();
+        };
+        let steered = || {
+            let git = paths::find(&root.join(".git")).unwrap();
+            steering_paths(&[git], &root, std::slice::from_ref(&root))
+        };
+        set(0o400);
+        let told = crate::sys::without_capabilities(steered).unwrap();
+        set(0o700);
+        assert_eq!(told.closed, Some(root.join("tools/d/a.sh")));
+        assert_eq!(steered().closed, None);
     }
 
     #[test]
@@ -182,7 +221,7 @@ mod tests {
         fs::create_dir_all(root.join("tools/fmt")).unwrap();
         fs::write(root.join(".git/config"), config).unwrap();
         let git = paths::find(&root.join(".git")).unwrap();
-        let SteeringPaths { there, missing } =
+        let SteeringPaths { there, missing, .. } =
             steering_paths(&[git], &root, std::slice::from_ref(&root));
         let there = there.into_iter().map(|one| one.real);
         let held: Vec<_> = there.chain(missing.into_iter().map(|one| one.real)).collect();

@@ -58,7 +58,7 @@ impl PatternExpansion {
         while let Some((directory, state)) = ahead.pop() {
             let entries = match fs::read_dir(&directory) {
                 Ok(entries) => entries,
-                Err(_) if is_no_concern(&directory) => continue,
+                Err(_) if !reachability::may_be_entered(&directory) => continue,
                 Err(_) => {
                     self.closed = Some(directory);
                     continue;
@@ -113,16 +113,11 @@ fn is_fresh(path: &Path) -> bool {
     FRESH.iter().any(|tree| path == Path::new(tree))
 }
 
-/// Returns whether the directory was removed, or the command, without capabilities, cannot enter it
-/// either.
-fn is_no_concern(directory: &Path) -> bool {
-    !directory.exists() || !reachability::is_reachable(&directory.join("any"))
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
-    use std::os::unix::fs::symlink;
+    use rstest::rstest;
+    use std::os::unix::fs::{PermissionsExt, symlink};
 
     #[test]
     fn a_pattern_finds_what_is_there() {
@@ -147,5 +142,25 @@ mod tests {
         let later = expand(format!("{}/way/none/*.env", root.display()));
         assert_eq!(later.glob.base(), root.join("d/none"));
         assert_eq!((later.there.len(), later.links), (0, vec![root.join("way")]));
+    }
+
+    #[rstest]
+    #[case::listed_only(0o400)]
+    #[case::closed(0o000)]
+    fn a_directory_that_could_be_opened_again_is_told(#[case] mode: u32) {
+        let directory = tempfile::tempdir().unwrap();
+        let root = directory.path().canonicalize().unwrap();
+        fs::create_dir_all(root.join("a/b")).unwrap();
+        fs::write(root.join("a/b/c.env"), "").unwrap();
+        let set = |mode| {
+            fs::set_permissions(root.join("a"), fs::Permissions::from_mode(mode)).unwrap();
+        };
+        let text = format!("{}/**/*.env", root.display());
+        let closed = || expand(&text, &mut PathFinder::default()).unwrap().closed;
+        set(mode);
+        let told = crate::sys::without_capabilities(closed).unwrap();
+        set(0o700);
+        assert!(told.is_some_and(|told| told.starts_with(root.join("a"))));
+        assert_eq!(closed(), None);
     }
 }

@@ -151,12 +151,15 @@ pub(super) fn walk(path: &Path) -> Option<(PathBuf, Vec<PathPassage>)> {
 }
 
 /// Returns the location of the missing `path` (absolute); `None` if it exists or cannot be
-/// resolved.
+/// resolved, as behind a `..` that leaves nothing.
 pub(super) fn missing(path: &Path) -> Option<MissingPath> {
     let mut ahead: VecDeque<OsString> = parts(path);
     let (mut real, mut links, mut exists) = (PathBuf::from("/"), Vec::new(), None);
     while let Some(part) = ahead.pop_front() {
         if part == ".." {
+            if exists.is_some() {
+                return None;
+            }
             real.pop();
             continue;
         }
@@ -179,6 +182,11 @@ pub(super) fn missing(path: &Path) -> Option<MissingPath> {
     }
     let folds = fold::folds(&exists?);
     Some(MissingPath { real, links, folds })
+}
+
+/// Returns whether nothing is at `path`: not where it cannot be looked at.
+pub(super) fn is_absent(path: &Path) -> bool {
+    fs::symlink_metadata(path).is_err_and(|error| is_absence(&error))
 }
 
 fn is_absence(error: &io::Error) -> bool {
@@ -208,6 +216,16 @@ mod tests {
     use super::*;
     use rstest::rstest;
     use std::os::unix::fs::symlink;
+
+    #[test]
+    fn what_is_missing_is_no_way_to_what_is_there() {
+        let directory = tempfile::tempdir().unwrap();
+        let root = directory.path().canonicalize().unwrap();
+        fs::write(root.join("f"), "").unwrap();
+        let real = |path: &str| missing(&root.join(path)).map(|missing| missing.real);
+        assert_eq!(real("none/f"), Some(root.join("none/f")));
+        assert_eq!(real("none/../f"), None);
+    }
 
     #[rstest]
     #[case::plain("d/f", Some("d/f"), &[])]

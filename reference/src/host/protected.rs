@@ -3,10 +3,7 @@
 
 use std::collections::BTreeSet;
 use std::fs;
-use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
-
-use nix::unistd::geteuid;
 
 use super::git_history::{self, GitHistory};
 use super::git_steering::{self, SteeringPaths};
@@ -67,10 +64,11 @@ impl ProtectedPaths {
         let path = directory.join(name.name);
         let found = git::below(directory, name);
         if name.git && !fault!("plan.steering-files") {
-            let SteeringPaths { there, missing } =
+            let SteeringPaths { there, missing, closed } =
                 git_steering::steering_paths(&found, directory, roots);
             self.there.extend(there);
             self.missing.extend(missing);
+            closed.into_iter().for_each(|closed| self.shut(closed));
         }
         if name.history_granted_by(grants)
             && let Some(GitHistory { held, missing, opened }) = git_history::git_history(&found)
@@ -102,22 +100,31 @@ impl ProtectedPaths {
                 continue;
             }
             let Ok(entries) = fs::read_dir(&directory) else {
-                self.closed =
-                    may_be_entered(&directory).then_some(directory).or(self.closed.take());
+                self.shut(directory);
                 continue;
             };
             let is_root = roots.contains(&directory);
             for entry in entries.filter_map(Result::ok) {
                 let own = entry.file_name();
                 // A root's own was looked at.
-                if !is_root && own.eq_ignore_ascii_case(name.name) {
-                    self.take(&directory, name, grants, roots);
+                if !is_root
+                    && own.eq_ignore_ascii_case(name.name)
+                    && !self.take(&directory, name, grants, roots)
+                {
+                    self.shut(directory.join(&own));
                 }
                 let is_directory = entry.file_type().is_ok_and(|kind| kind.is_dir());
                 if is_directory && own != name.name {
                     ahead.push(directory.join(own));
                 }
             }
+        }
+    }
+
+    /// Notes that `directory` cannot be looked into, if the command could be able to.
+    fn shut(&mut self, directory: PathBuf) {
+        if reachability::may_be_entered(&directory) {
+            self.closed = Some(directory);
         }
     }
 
@@ -136,18 +143,10 @@ impl ProtectedPaths {
     }
 }
 
-/// Returns whether the command could enter `directory`, which this process cannot read: it exists, and
-/// is searchable or belongs to this user.
-fn may_be_entered(directory: &Path) -> bool {
-    let ours = |directory: &Path| {
-        fs::symlink_metadata(directory).is_ok_and(|found| found.uid() == geteuid().as_raw())
-    };
-    directory.exists() && (ours(directory) || reachability::is_reachable(&directory.join("any")))
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
+    use rstest::rstest;
     use std::os::unix::fs::{PermissionsExt, symlink};
 
     fn observed(root: &Path, grants: &[&str]) -> ProtectedPaths {
@@ -207,18 +206,28 @@ mod tests {
         }
     }
 
-    #[test]
-    fn a_directory_of_ours_that_cannot_be_read_is_told() {
+    #[rstest]
+    #[case::not_read("shut", 0o300, "shut")]
+    #[case::listed_only("shut", 0o400, "shut/sub")]
+    #[case::closed("shut", 0o000, "shut")]
+    #[case::the_repository_itself("shut/sub", 0o400, "shut/sub/.git")]
+    #[case::its_directory_of_git("shut/sub/.git", 0o400, "shut/sub/.git/config")]
+    fn a_directory_of_ours_that_cannot_be_looked_into_is_told(
+        #[case] path: &str,
+        #[case] mode: u32,
+        #[case] told: &str,
+    ) {
         let directory = tempfile::tempdir().unwrap();
         let root = directory.path().canonicalize().unwrap();
         fs::create_dir_all(root.join("shut/sub/.git")).unwrap();
-        let shut = |mode| {
-            fs::set_permissions(root.join("shut"), fs::Permissions::from_mode(mode)).unwrap();
+        fs::write(root.join("shut/sub/.git/config"), "").unwrap();
+        let set = |mode| {
+            fs::set_permissions(root.join(path), fs::Permissions::from_mode(mode)).unwrap();
         };
-        shut(0o300);
+        set(mode);
         let closed = crate::sys::without_capabilities(|| observed(&root, &[]).closed).unwrap();
-        shut(0o700);
-        assert_eq!(closed, Some(root.join("shut")));
+        set(0o700);
+        assert_eq!(closed, Some(root.join(told)));
         assert_eq!(observed(&root, &[]).closed, None);
     }
 }

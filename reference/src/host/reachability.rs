@@ -7,6 +7,7 @@ use std::path::Path;
 
 use nix::unistd::{AccessFlags, faccessat, geteuid};
 
+use super::paths;
 use crate::sys;
 
 /// Returns whether every directory above `real` is searchable without capabilities, or belongs to
@@ -17,6 +18,12 @@ pub(super) fn is_reachable(real: &Path) -> bool {
         sys::without_capabilities(|| directories.iter().rev().find(|directory| !enters(directory)));
     let Ok(Some(directory)) = blocked else { return true };
     fs::metadata(directory).is_ok_and(|found| found.uid() == geteuid().as_raw())
+}
+
+/// Returns whether the command could enter `directory`, which this process cannot look into: it is not absent,
+/// and this user may make every directory on the way searchable, and this one.
+pub(super) fn may_be_entered(directory: &Path) -> bool {
+    !paths::is_absent(directory) && is_reachable(&directory.join("any"))
 }
 
 fn enters(directory: &Path) -> bool {
