@@ -143,8 +143,12 @@ impl CommandPaths {
     fn line(&mut self, line: &[u8], depth: usize) {
         for command in shell_words::shell_commands(line) {
             self.command(&command);
-            let inner = command.iter().skip(1).filter(|word| word.quoted && is_line(&word.text));
-            inner.filter(|_| depth < DEEPEST).for_each(|word| self.line(&word.text, depth + 1));
+            let inner = command.iter().skip(1).filter(|word| word.is_line());
+            for word in inner.filter(|_| depth < DEEPEST) {
+                // `-oProxyCommand="tools/a.sh %h"`
+                let value = value_in(&word.text).filter(|_| word.text.starts_with(b"-"));
+                self.line(value.unwrap_or(&word.text), depth + 1);
+            }
         }
     }
 
@@ -153,7 +157,43 @@ impl CommandPaths {
             BEFORE_PROGRAMS.iter().any(|name| word.text == name.as_bytes()) || word.is_assignment()
         };
         let before = words.iter().take_while(is_before).count();
-        let (before, own) = words.split_at(before);
+        let (before, mut own) = words.split_at(before);
+        let outer = self.directory.clone();
+        if before.iter().any(|word| word.text == b"env") {
+            own = self.options_of_env(own);
+        }
+        self.own_command(before, own);
+        let is_inside =
+            own.first().is_some_and(|word| [&b"cd"[..], b"pushd"].contains(&&word.text[..]));
+        if !is_inside {
+            self.directory = outer;
+        }
+    }
+
+    /// Follows the directory that `env` is told, and returns what stands behind its options.
+    fn options_of_env<'a>(&mut self, words: &'a [SplitWord]) -> &'a [SplitWord] {
+        let mut rest = words;
+        while let Some((word, behind)) =
+            rest.split_first().filter(|(word, _)| word.text.starts_with(b"-"))
+        {
+            rest = behind;
+            match &word.text[..] {
+                b"-C" | b"--chdir" => {
+                    self.enter(&rest[..rest.len().min(1)]);
+                    rest = rest.get(1..).unwrap_or_default();
+                }
+                b"-u" | b"--unset" => rest = rest.get(1..).unwrap_or_default(),
+                [b'-', b'C', directory @ ..] => self.enter_directory(directory),
+                text => {
+                    let directory = text.strip_prefix(b"--chdir=");
+                    directory.into_iter().for_each(|directory| self.enter_directory(directory));
+                }
+            }
+        }
+        rest
+    }
+
+    fn own_command(&mut self, before: &[SplitWord], own: &[SplitWord]) {
         let values = before.iter().filter_map(|word| value_in(&word.text));
         values.for_each(|value| self.take(value, WordUse::Argument));
         let Some((program, arguments)) = own.split_first() else { return };
@@ -168,8 +208,12 @@ impl CommandPaths {
     /// Follows `cd`; a directory that the shell makes up is not known.
     fn enter(&mut self, arguments: &[SplitWord]) {
         let target = arguments.iter().find(|word| !word.text.starts_with(b"-"));
-        if let Some(target) = target.filter(|word| !is_made_up(&word.text)) {
-            self.directory = path_at(&self.directory, OsStr::from_bytes(&target.text));
+        target.into_iter().for_each(|target| self.enter_directory(&target.text));
+    }
+
+    fn enter_directory(&mut self, directory: &[u8]) {
+        if !is_made_up(directory) {
+            self.directory = path_at(&self.directory, OsStr::from_bytes(directory));
         }
     }
 
@@ -188,8 +232,13 @@ impl CommandPaths {
                 b"-C" | b"--directory" if program != b"git" => self.take(text, WordUse::Runs),
                 _ if script => {
                     script = false;
-                    if !is_code_option(program, previous) {
-                        self.take(text, WordUse::Runs);
+                    match is_code_option(program, previous) {
+                        false => self.take(text, WordUse::Runs),
+                        // A line in quotes is read as one besides.
+                        true if program.ends_with(b"sh") && !word.is_line() => {
+                            self.line(text, DEEPEST);
+                        }
+                        true => {}
                     }
                 }
                 _ if program == b"git" => self.parts(text, WordUse::OfGit),
@@ -248,7 +297,9 @@ impl CommandPaths {
 /// Returns whether the word behind `option` is not a script but its text; `-e` is something else to
 /// a shell.
 fn is_code_option(program: &[u8], option: &[u8]) -> bool {
-    let is_short = option.starts_with(b"-") && !option.starts_with(b"--");
+    // `python3 -Ximporttime`
+    let is_value = [&b"-X"[..], b"-W"].iter().any(|known| option.starts_with(known));
+    let is_short = option.starts_with(b"-") && !option.starts_with(b"--") && !is_value;
     let is_shell = program.ends_with(b"sh");
     is_short && (option.ends_with(b"c") || (option.ends_with(b"e") && !is_shell))
 }
@@ -256,11 +307,6 @@ fn is_code_option(program: &[u8], option: &[u8]) -> bool {
 /// Returns what a word says behind `=`.
 fn value_in(text: &[u8]) -> Option<&[u8]> {
     text.iter().position(|byte| *byte == b'=').map(|at| &text[at + 1..])
-}
-
-/// Returns whether a quoted word can be a command line itself.
-fn is_line(text: &[u8]) -> bool {
-    text.iter().any(|byte| byte.is_ascii_whitespace() || b";&|()<>`".contains(byte))
 }
 
 /// Returns whether the shell or git puts something into the word.
@@ -310,6 +356,13 @@ mod tests {
     #[case::quoted("'tools/my run.sh' -x", &["tools/my run.sh"])]
     #[case::escaped("tools/my\\ run.sh", &["tools/my run.sh"])]
     #[case::line_in_quotes("bash -c 'cd tools; exec ./run.sh'", &["tools/run.sh"])]
+    #[case::one_word("bash -c \"tools/run.sh\"", &["tools/run.sh"])]
+    #[case::one_bare_word("env bash -lc tools/run.sh", &["tools/run.sh"])]
+    #[case::one_word_of_two("sh -c 'tools/run.sh x'", &["tools/run.sh"])]
+    #[case::directory_of_env("env -Ctools ./run.sh", &["tools/run.sh"])]
+    #[case::directory_of_env_apart("env -u X --chdir tools ./run.sh", &["tools/run.sh"])]
+    #[case::option_of_python("python3 -Ximporttime tools/run", &["tools/run"])]
+    #[case::line_in_an_option("ssh -oProxyCommand=\"tools/run.sh %h\"", &["tools/run.sh"])]
     #[case::assigned("A=tools/a env B=b.txt tools/run.sh", &["tools/a", "b.txt", "tools/run.sh"])]
     #[case::option("ssh -Ftools/ssh --x=tools/y", &["tools/ssh", "tools/y"])]
     #[case::fed("conv <tools/in", &["tools/in"])]

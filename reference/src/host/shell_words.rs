@@ -9,6 +9,12 @@ pub(super) struct SplitWord {
 }
 
 impl SplitWord {
+    /// Returns whether it was quoted, and can be a command line itself.
+    pub(super) fn is_line(&self) -> bool {
+        let is_sign = |byte: &u8| byte.is_ascii_whitespace() || b";&|()<>`".contains(byte);
+        self.quoted && self.text.iter().any(is_sign)
+    }
+
     /// Returns whether the word, before a program, sets a variable.
     pub(super) fn is_assignment(&self) -> bool {
         let name = self.text.split(|byte| *byte == b'=').next().unwrap_or_default();
