@@ -31,6 +31,7 @@ use crate::sys;
 
 use crate::sys::case_insensitive as fold;
 pub(crate) use baseline::{PlatformEntry, cannot_execute, is_platform};
+pub(crate) use git::is_in_another_repository;
 pub(crate) use globs::PatternExpansion;
 pub(crate) use links::ServiceLink;
 pub(crate) use paths::{ExistingPath, MissingPath, PathPassage};

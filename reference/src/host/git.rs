@@ -5,6 +5,7 @@ use std::fs;
 use std::os::unix::ffi::OsStrExt;
 use std::path::{Path, PathBuf};
 
+use super::git_history;
 use super::paths::{self, ExistingPath, MissingPath};
 use crate::policy::protected_names::ProtectedName;
 
@@ -29,6 +30,25 @@ pub(super) fn dangling(found: &ExistingPath, directory: &Path) -> Vec<MissingPat
     let git = git_directories(found, &targets);
     let common = git.iter().flat_map(|git| common(git));
     targets.iter().cloned().chain(common).filter_map(|target| paths::missing(&target)).collect()
+}
+
+/// Returns whether `directory` is in a repository below that of `workspace` which is neither a submodule nor a
+/// worktree of it: the command may have made it, with hooks of its own.
+pub(crate) fn is_in_another_repository(directory: &Path, workspace: &Path) -> bool {
+    const GIT: ProtectedName = ProtectedName { name: ".git", git: true };
+    let Some((directory, root)) = paths::find(directory).zip(paths::find(workspace)) else {
+        return false;
+    };
+    let git = root.real.join(GIT.name);
+    if paths::is_absent(&git) {
+        return false;
+    }
+    let within = |it: &&Path| it.starts_with(&root.real) && *it != root.real;
+    directory.real.ancestors().take_while(within).any(|it| match &below(it, &GIT)[..] {
+        [] => git_history::is_repository(it) && !it.starts_with(&git),
+        [_, pointed, ..] => !pointed.real.starts_with(&git),
+        [_] => true,
+    })
 }
 
 /// Reads `path`, unless it is large or no regular file.
@@ -162,5 +182,31 @@ mod tests {
         std::os::unix::fs::symlink("../pointer", root.join("w/.git")).unwrap();
         let found: Vec<_> = below(&root.join("w"), &GIT).into_iter().map(|f| f.real).collect();
         assert_eq!(found, ["pointer", "w/store"].map(|p| root.join(p)));
+    }
+
+    #[test]
+    fn another_repository_is_told_from_the_workspaces_own() {
+        let directory = tempfile::tempdir().unwrap();
+        let root = directory.path().canonicalize().unwrap();
+        for path in ["w/.git/modules/s", "w/.git/worktrees/t", "w/a", "w/evil/.git/b", "w/s", "w/t"]
+        {
+            fs::create_dir_all(root.join(path)).unwrap();
+        }
+        for path in ["w/bare/objects", "w/bare/refs", "w/fake", "out"] {
+            fs::create_dir_all(root.join(path)).unwrap();
+        }
+        fs::write(root.join("w/bare/HEAD"), "").unwrap();
+        fs::write(root.join("w/s/.git"), "gitdir: ../.git/modules/s\n").unwrap();
+        fs::write(root.join("w/t/.git"), "gitdir: ../.git/worktrees/t\n").unwrap();
+        fs::write(root.join("w/fake/.git"), "gitdir: ../../out\n").unwrap();
+        let is = |path: &str| is_in_another_repository(&root.join(path), &root.join("w"));
+        for path in ["w", "w/a", "w/s", "w/t", "w/none"] {
+            assert!(!is(path), "{path}");
+        }
+        for path in ["w/evil", "w/bare", "w/fake"] {
+            assert!(is(path), "{path}");
+        }
+        fs::rename(root.join("w/.git"), root.join("gone")).unwrap();
+        assert!(!is("w/evil"));
     }
 }

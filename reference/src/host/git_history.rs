@@ -61,7 +61,8 @@ fn is_submodule(pointer: &ExistingPath, directory: &ExistingPath) -> bool {
         && named.any(|named| named.is_some_and(|named| named.real == root))
 }
 
-fn is_repository(directory: &Path) -> bool {
+/// Returns whether `directory` has the parts of a repository.
+pub(super) fn is_repository(directory: &Path) -> bool {
     directory.join("HEAD").exists()
         && directory.join("objects").is_dir()
         && directory.join("refs").is_dir()

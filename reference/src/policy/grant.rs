@@ -19,7 +19,8 @@ mod subcommands;
 mod word;
 mod wrapper;
 
-use std::path::Path;
+use std::cell::RefCell;
+use std::path::{Path, PathBuf};
 
 use boxproof_cases::protocol::{Command, InferredGrants, Mode, Policy, Protect, Run};
 
@@ -29,26 +30,63 @@ pub(crate) use git_control_files::{STEERS, steers};
 
 /// Infers the grants of the command of `run` besides those of `policy`, or the reason for none.
 /// Returns none where the policy leaves nothing to infer. Only a shell line is judged: a rewritten
-/// one by its original form.
-pub(crate) fn for_run(policy: &Policy, run: &Run) -> Option<InferredGrants> {
+/// one by its original form. `is_foreign` returns whether a directory is in another repository, whose
+/// hooks would have the grant.
+pub(crate) fn for_run(
+    policy: &Policy,
+    run: &Run,
+    is_foreign: impl Fn(&Path) -> bool,
+) -> Option<InferredGrants> {
     let writes = policy.mode == Mode::WorkspaceWrite || fault!("grants.read-only");
     let held = policy.protect == Protect::Metadata && writes;
     let asked = held && policy.infer_grants && !policy.grants.iter().any(|one| one == GIT_GRANT);
     let line = typed_line(&run.command, run.original_command.as_deref())?;
-    let inferred = infer(line, policy.workspace.as_path(), run.cwd.as_path());
-    asked.then_some(inferred)
+    if !asked {
+        return None;
+    }
+    let (inferred, entered) = judge(line, policy.workspace.as_path(), run.cwd.as_path());
+    let foreign = entered.is_none_or(|entered| entered.iter().any(|one| is_foreign(one)));
+    Some(match foreign && !inferred.granted.is_empty() {
+        true => InferredGrants {
+            granted: Vec::new(),
+            because: "it works in another repository than the workspace's".to_owned(),
+            ..inferred
+        },
+        false => inferred,
+    })
 }
 
 /// Infers the grants of `line`, started in `cwd`.
 pub(crate) fn infer(line: &str, workspace: &Path, cwd: &Path) -> InferredGrants {
-    let context = LineContext { workspace, cwd };
+    judge(line, workspace, cwd).0
+}
+
+/// Infers the grants of `line`, and returns the directories besides in which its commands may run; none if these
+/// are too many.
+fn judge(line: &str, workspace: &Path, cwd: &Path) -> (InferredGrants, Option<Vec<PathBuf>>) {
+    /// Each directory that is entered may lie in each of those before.
+    const MOST: usize = 256;
+    let context = LineContext { workspace, cwd, entered: RefCell::default() };
+    let inferred = infer_in(&context, line);
+    let mut directories = vec![cwd.to_owned()];
+    for directory in context.entered.into_inner() {
+        let inner: Vec<PathBuf> = directories.iter().map(|outer| outer.join(&directory)).collect();
+        directories.extend(inner);
+        if directories.len() > MOST {
+            return (inferred, None);
+        }
+    }
+    (inferred, Some(directories))
+}
+
+fn infer_in(context: &LineContext<'_>, line: &str) -> InferredGrants {
     let told = |granted: Vec<String>, subcommand: Option<&str>, because: String| InferredGrants {
         granted,
         subcommand: subcommand.map(str::to_owned),
         because,
     };
     let parts = match parse::parse(line) {
-        Ok(simples) => classify::each(&context, &simples),
+        Ok(simples) => classify::each(context, &simples),
         Err(why) => return told(Vec::new(), None, format!("the line is not understood: {why}")),
     };
     let changes = parts.iter().find_map(CommandClass::subcommand);

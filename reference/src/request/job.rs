@@ -1,6 +1,6 @@
 //! The order behind a request, in any language of rules: [`RunJob`].
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use boxproof_cases::protocol::{
@@ -10,6 +10,7 @@ use boxproof_cases::protocol::{
 
 use crate::error::Refusal;
 use crate::explain::advice::{self, RuleDialect as Words};
+use crate::host;
 use crate::policy::agent_state::AgentState;
 use crate::policy::grant;
 use crate::policy::path_rules::PathRules;
@@ -69,7 +70,9 @@ impl RunJob {
 
     /// Adds the grants that its command's line infers.
     pub(crate) fn with_inferred(mut self) -> Self {
-        let inferred = grant::for_run(&self.policy, &self.run);
+        let workspace = self.policy.workspace.as_path();
+        let is_foreign = |directory: &Path| host::is_in_another_repository(directory, workspace);
+        let inferred = grant::for_run(&self.policy, &self.run, is_foreign);
         let nothing = |inferred: &InferredGrants| inferred.granted.is_empty();
         self.inferred = inferred.filter(|one| !nothing(one));
         let granted = self.inferred.iter().flat_map(|inferred| inferred.granted.iter().cloned());

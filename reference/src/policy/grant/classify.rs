@@ -1,6 +1,7 @@
 //! The judgement of one simple command: a granted change of a repository, harmless, or refused.
 
-use std::path::Path;
+use std::cell::RefCell;
+use std::path::{Path, PathBuf};
 
 use super::assignments;
 use super::git;
@@ -14,10 +15,12 @@ use super::wrapper::{self, WrappedCommand};
 const DEPTH: usize = 8;
 
 /// The workspace and the working directory of a line.
-#[derive(Debug, Clone, Copy)]
+#[derive(Debug, Clone)]
 pub(super) struct LineContext<'a> {
     pub(super) workspace: &'a Path,
     pub(super) cwd: &'a Path,
+    /// The directories that the line enters, in order.
+    pub(super) entered: RefCell<Vec<PathBuf>>,
 }
 
 /// The judgement of one simple command.

@@ -73,7 +73,7 @@ fn directory<'a>(
         Some((directory, rest))
             if directory.top
                 || fault!("grants.directories")
-                || directory.known().is_some_and(|one| git_paths::within(context, one)) =>
+                || directory.known().is_some_and(|one| git_paths::enter(context, one)) =>
         {
             Ok(rest)
         }

@@ -19,6 +19,12 @@ pub(super) fn within(context: &LineContext<'_>, path: &str) -> bool {
     below.is_some_and(|below| !up(below) && !is_git(below))
 }
 
+/// Notes that the line enters `directory`; returns whether that lies in the workspace.
+pub(super) fn enter(context: &LineContext<'_>, directory: &str) -> bool {
+    context.entered.borrow_mut().push(directory.into());
+    within(context, directory)
+}
+
 /// Checks that writing to `file` leaves repositories alone.
 pub(super) fn written(file: &ShellWord) -> Result<(), String> {
     match file.known() {
@@ -45,6 +51,7 @@ fn is_git(path: &Path) -> bool {
 mod tests {
     use super::*;
     use rstest::rstest;
+    use std::cell::RefCell;
 
     #[rstest]
     #[case("sub", true)]
@@ -62,7 +69,11 @@ mod tests {
     #[case(".g\u{200c}it", false)]
     #[case(".github", true)]
     fn directories_of_the_workspace(#[case] path: &str, #[case] within: bool) {
-        let context = LineContext { workspace: Path::new("/w"), cwd: Path::new("/w") };
+        let context = LineContext {
+            workspace: Path::new("/w"),
+            cwd: Path::new("/w"),
+            entered: RefCell::default(),
+        };
         assert_eq!(super::within(&context, path), within);
     }
 }

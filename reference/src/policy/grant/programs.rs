@@ -204,7 +204,7 @@ fn directory(context: &LineContext<'_>, words: &[ShellWord]) -> Result<(), Strin
         _ => None,
     };
     match known {
-        Some(directory) if !directory.starts_with('-') && git_paths::within(context, directory) => {
+        Some(directory) if !directory.starts_with('-') && git_paths::enter(context, directory) => {
             Ok(())
         }
         _ => Err("cd leads out of the workspace, or to an unknown place".to_owned()),

@@ -335,7 +335,7 @@ fn the_original_line_counts(
     #[case] original: Option<&str>,
     #[case] granted: bool,
 ) {
-    let inferred = for_run(&policy(), &run(command, original));
+    let inferred = for_run(&policy(), &run(command, original), |_| false);
     assert_eq!(inferred.is_some_and(|one| !one.granted.is_empty()), granted);
 }
 
@@ -348,6 +348,25 @@ fn nothing_is_inferred_that_nothing_would_come_of() {
         Policy { infer_grants: false, ..policy() },
         Policy { grants: vec![GIT_GRANT.into()], ..policy() },
     ];
-    assert!(without.iter().all(|policy| for_run(policy, &run).is_none()));
-    assert!(for_run(&policy(), &run).is_some());
+    assert!(without.iter().all(|policy| for_run(policy, &run, |_| false).is_none()));
+    assert!(for_run(&policy(), &run, |_| false).is_some());
+}
+
+#[rstest]
+#[case("git commit -m x", "/w", false)]
+#[case("git -C evil commit -m x", "/w", true)]
+#[case("cd evil && git commit -m x", "/w", true)]
+#[case("cd a && cd b && git add .", "/w", true)]
+#[case("sh -c 'cd evil && git add .'", "/w", true)]
+#[case("cd a && git add .", "/w", false)]
+#[case("git commit -m x", "/w/evil", true)]
+fn a_line_in_another_repository_infers_nothing(
+    #[case] line: &str,
+    #[case] cwd: &str,
+    #[case] is_elsewhere: bool,
+) {
+    let foreign = ["/w/evil", "/w/a/b"].map(Path::new);
+    let run = Run { cwd: Path::new(cwd).into(), ..run(Command::Shell(line.to_owned()), None) };
+    let inferred = for_run(&policy(), &run, |path| foreign.contains(&path)).unwrap();
+    assert_eq!(inferred.granted.is_empty(), is_elsewhere, "{inferred:?}");
 }
