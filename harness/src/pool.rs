@@ -92,6 +92,7 @@ struct HeldJob {
     job: usize,
     /// True if it has not yet begun to wait.
     starting: bool,
+    /// The time at which the worker was given it.
     begun: Instant,
     /// The time at which it counts as one that never ends.
     deadline: Instant,
@@ -179,12 +180,12 @@ impl<'a> WorkerPool<'a> {
             queues[usize::from(job.waits)].push(at);
         }
         queues[1].sort_by_key(|at| jobs[*at].weight);
-        let (busy, waiting) = (queues[0].len().min(slots.max(1)), queues[1].len().min(wide()));
         let slots = slots.max(1);
+        let (busy, waiting) = (queues[0].len().min(slots), queues[1].len().min(wide()));
         let mut pool = Self {
             birthright,
             slots,
-            // One job at a time is one at a time.
+            // With one slot no arm is executed beside another.
             most: if slots > 1 { 2 * slots } else { 1 },
             ends,
             workers: Vec::new(),
